@@ -1,0 +1,155 @@
+// kbcd: runs Lua scripts, or a REPL, on every rank of an MPI job.
+#include <omp.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <thread>
+
+#include "bindings/state.hpp"
+#include "core/blas.hpp"
+#include "core/comm.hpp"
+#include "core/memory.hpp"
+
+namespace kbcd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* usage = R"(usage: kbcd [options] [script.lua | NAME | -] [arguments of the script]
+
+  kbcd                      the REPL (under mpirun, one for all ranks)
+  kbcd script.lua args…     runs a script; `mpirun -n 4 kbcd script.lua` runs it on 4 ranks
+  kbcd NAME args…           runs NAME.lua from the script path ($KBCD_PATH, then kbcd's own scripts)
+  kbcd -                    runs the script on standard input
+  -e CODE                   runs CODE
+  -i                        the REPL after the script or the code
+  --threads N               threads of each rank (default: the cores of the machine shared among its ranks)
+  --memory SIZE             what blocks may take on each rank, such as 8G (default: half the free memory, shared likewise)
+  --seed S                  the seed where a script gives none (default: 1)
+  --version, --help
+)";
+
+struct CommandLine {
+  bool help = false, version = false, interactive = false;
+  std::optional<std::string> code, script;
+  std::vector<std::string> args;
+  std::optional<Int> threads, seed;
+  std::optional<std::size_t> memory;
+};
+
+Int whole_number(const std::string& option, const std::string& text, Int least) {
+  Int value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  require(error == std::errc{} && end == text.data() + text.size() && value >= least,
+          "{}: a whole number from {} up expected, got '{}'", option, least, text);
+  return value;
+}
+
+CommandLine parse(int argc, char** argv) {
+  CommandLine line;
+  int i = 1;
+  auto value = [&](const std::string& option) -> std::string {
+    require(i + 1 < argc, "{}: a value expected after it; see kbcd --help", option);
+    return argv[++i];
+  };
+  for (; i < argc; ++i) {
+    std::string option = argv[i];
+    if (option == "-" || option.empty() || option[0] != '-') break;
+    if (option == "--help" || option == "-h") line.help = true;
+    else if (option == "--version" || option == "-v") line.version = true;
+    else if (option == "-i") line.interactive = true;
+    else if (option == "-e") line.code = value(option);
+    else if (option == "--threads") line.threads = whole_number(option, value(option), 1);
+    else if (option == "--seed") line.seed = whole_number(option, value(option), 0);
+    else if (option == "--memory") line.memory = memory::parse_size(value(option));
+    else fail("unknown option '{}'; known: -e, -i, -, --threads, --memory, --seed, --version, --help", option);
+  }
+  if (!line.code && i < argc) line.script = argv[i++];
+  line.args.assign(argv + i, argv + argc);
+  return line;
+}
+
+int cores_of_process() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
+}
+
+// Bound ranks use the cores they are bound to; unbound ones share the machine's.
+void set_threads(const CommandLine& line) {
+  int machine = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), mine = cores_of_process();
+  int share = mine < machine ? mine : std::max(1, machine / comm::node_size());
+  int threads = static_cast<int>(line.threads.value_or(std::getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : share));
+  blas::set_threads(threads);
+  if (threads > 1 && threads * comm::node_size() > machine && comm::rank() == 0)
+    fmt::print(stderr, "kbcd: {} ranks of {} threads on {} cores will be slow; lower --threads or the number of ranks\n",
+               comm::node_size(), threads, machine);
+}
+
+// OpenBLAS chooses its kernels when it is loaded, so a better choice needs a new start of the program.
+void restart_with_better_kernel(char** argv) {
+  constexpr const char* choice = "OPENBLAS_CORETYPE";
+  std::string better = blas::better_kernel();
+  if (better.empty() || std::getenv(choice)) return;
+  setenv(choice, better.c_str(), 1);
+  execv("/proc/self/exe", argv);
+}
+
+std::string script_path(const std::string& name) {
+  bool path = name.ends_with(".lua") || name.find('/') != name.npos;
+  if (fs::is_regular_file(name) && path) return name;
+  if (auto found = lua::find_script(name)) return *found;
+  std::string commands;
+  for (auto& folder : lua::script_folders())
+    for (auto& entry : fs::directory_iterator(folder))
+      if (entry.path().extension() == ".lua") commands += fmt::format(" {}", entry.path().stem().string());
+  if (path) fail("{}: no such script", name);
+  fail("'{}' is no script file and no command; the commands are:{}", name, commands);
+}
+
+std::string standard_input() {
+  std::string text;
+  if (comm::rank() == 0) text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  comm::bcast(text, 0);
+  return text;
+}
+
+void run(const CommandLine& line) {
+  set_threads(line);
+  memory::set_budget(line.memory.value_or(memory::available() / 2 / comm::node_size()));
+  if (line.seed) lua::set_default_seed(*line.seed);
+  lua::State state;
+  if (line.code) state.run_text(*line.code, "-e", line.args);
+  if (line.script && *line.script == "-")
+    state.run_text(standard_input(), "stdin", line.args);
+  else if (line.script)
+    state.run_file(script_path(*line.script), line.args);
+  if (line.interactive || (!line.code && !line.script)) state.run_repl();
+}
+
+}  // namespace
+}  // namespace kbcd
+
+int main(int argc, char** argv) {
+  using namespace kbcd;
+  restart_with_better_kernel(argv);
+  comm::Session session(&argc, &argv);
+  try {
+    CommandLine line = parse(argc, argv);
+    if (line.help || line.version) {
+      if (comm::rank() == 0) fmt::print("{}", line.help ? usage : lua::versions());
+      return 0;
+    }
+    run(line);
+    return 0;
+  } catch (const std::exception& e) {
+    std::fflush(stdout);
+    comm::abort(comm::size() == 1 ? fmt::format("kbcd: {}", e.what())
+                                  : fmt::format("[rank {}/{}] {}", comm::rank(), comm::size(), e.what()));
+  }
+}

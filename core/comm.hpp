@@ -1,0 +1,69 @@
+// The only door to MPI: the ranks of this job, sums over them, and the orderly or sudden end of the job.
+//
+// Every function but rank() and the like is collective: all ranks call it, in the same order.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/index.hpp"
+#include "core/matrix.hpp"
+
+namespace kbcd::comm {
+
+// Starts MPI for the life of the object.
+class Session {
+ public:
+  Session(int* argc, char*** argv);
+  ~Session();
+  Session(const Session&) = delete;
+};
+
+int rank();
+int size();
+int node_size();  // ranks on this machine
+inline Layout layout(Int n) {
+  return {n, size()};
+}
+std::string version();
+
+// Sums, in place on every rank. All matrices travel in one message of each type.
+void allreduce(const std::vector<Matrix>& matrices);
+enum class Reduction { sum, min, max };
+double allreduce(double value, Reduction how);
+
+// The same, begun now and finished by wait(); the matrices must not be touched in between.
+class Request {
+ public:
+  explicit Request(std::vector<Matrix> matrices);
+  ~Request();
+  void wait();
+  bool done();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+void bcast(const Matrix& matrix, int root);
+void bcast(std::string& text, int root);
+void bcast_idle(std::string& text, int root);  // the same, but waits asleep: for a person at a prompt
+
+// The rows of all ranks, one rank after the other, on every rank.
+Matrix allgather(const Matrix& rows);
+// Rows `rows` of a distributed matrix whose share here is `local`; owners as in `layout`. On every rank.
+Matrix gather_rows(const Matrix& local, const Layout& layout, const Index& rows);
+// The same when `mine` already holds this rank's part of `rows`, in the order of `rows`.
+Matrix allgather_owned(const Matrix& mine, const Layout& layout, const Index& rows);
+
+void barrier();
+// Waits until every rank is here, for at most `seconds`; false if some are not.
+bool barrier_within(double seconds);
+
+// Ends the whole job at once. Of the ranks that fail together, one a machine prints its message.
+[[noreturn]] void abort(const std::string& message);
+// Leaves with a status: in good order when it is 0 (all ranks call it), else taking the whole job along.
+[[noreturn]] void exit(int status);
+
+}  // namespace kbcd::comm

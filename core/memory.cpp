@@ -1,0 +1,146 @@
+#include "core/memory.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace kbcd {
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t recycled_from = std::size_t{1} << 20;  // smaller buffers are malloc's business
+
+struct Pool {
+  struct Spare {
+    void* data;
+    std::size_t capacity;
+  };
+  std::mutex mutex;
+  std::vector<Spare> spares;
+  std::size_t in_use = 0, spare_bytes = 0, most_in_use = 0;
+  void (*hook)(std::size_t) = nullptr;
+  std::thread::id main_thread = std::this_thread::get_id();
+
+  void drop_spares() {
+    for (auto& spare : spares) std::free(spare.data);
+    spares.clear();
+    spare_bytes = 0;
+  }
+};
+
+Pool& pool() {
+  static Pool* pool = new Pool;  // never destroyed: buffers may outlive every static
+  return *pool;
+}
+
+std::size_t& budget_bytes() {
+  static std::size_t bytes = memory::available() / 2;
+  return bytes;
+}
+
+std::size_t proc_kilobytes(const char* file, std::string_view key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
+  return 0;
+}
+
+}  // namespace
+
+Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  auto& p = pool();
+  if (p.hook && std::this_thread::get_id() == p.main_thread && !omp_in_parallel()) p.hook(bytes);
+  std::lock_guard lock(p.mutex);
+  auto best = p.spares.end();
+  for (auto it = p.spares.begin(); it != p.spares.end(); ++it)
+    if (it->capacity >= bytes && it->capacity <= 2 * bytes && (best == p.spares.end() || it->capacity < best->capacity))
+      best = it;
+  if (best != p.spares.end()) {
+    data_ = best->data;
+    capacity_ = best->capacity;
+    p.spare_bytes -= capacity_;
+    p.spares.erase(best);
+  } else {
+    capacity_ = (bytes + alignment - 1) / alignment * alignment;
+    if (p.in_use + p.spare_bytes + capacity_ > p.most_in_use) p.drop_spares();
+    data_ = std::aligned_alloc(alignment, capacity_);
+    if (!data_) fail("out of memory: {} more bytes were asked for while {} are in use", bytes, p.in_use);
+  }
+  p.in_use += capacity_;
+  p.most_in_use = std::max(p.most_in_use, p.in_use);
+}
+
+Buffer::~Buffer() {
+  release();
+}
+
+void Buffer::release() {
+  if (!data_) return;
+  auto& p = pool();
+  std::lock_guard lock(p.mutex);
+  p.in_use -= capacity_;
+  if (capacity_ >= recycled_from) {
+    p.spares.push_back({data_, capacity_});
+    p.spare_bytes += capacity_;
+  } else {
+    std::free(data_);
+  }
+  data_ = nullptr;
+}
+
+namespace memory {
+
+void set_allocation_hook(void (*hook)(std::size_t)) {
+  pool().hook = hook;
+}
+
+std::size_t in_use() {
+  return pool().in_use;
+}
+
+std::size_t resident_peak() {
+  return proc_kilobytes("/proc/self/status", "VmHWM:") << 10;
+}
+
+std::size_t available() {
+  return proc_kilobytes("/proc/meminfo", "MemAvailable:") << 10;
+}
+
+std::size_t budget() {
+  return budget_bytes();
+}
+
+void set_budget(std::size_t bytes) {
+  budget_bytes() = bytes;
+}
+
+std::size_t parse_size(std::string_view text) {
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view unit(end, text.data() + text.size() - end);
+  double scale = 0;
+  if (unit.empty()) scale = 1;
+  if (unit == "K" || unit == "k") scale = 1 << 10;
+  if (unit == "M" || unit == "m") scale = 1 << 20;
+  if (unit == "G" || unit == "g") scale = 1 << 30;
+  if (unit == "T" || unit == "t") scale = 1099511627776.0;
+  double bytes = value * scale;
+  require(error == std::errc{} && std::isfinite(bytes) && bytes >= 1 && bytes < 9e18,
+          "a size such as 200M or 8G was expected, got '{}'", text);
+  return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace memory
+}  // namespace kbcd

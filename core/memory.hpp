@@ -1,0 +1,47 @@
+// Large numeric buffers: aligned, counted, recycled; and the budget that blocks have to live within.
+//
+// A buffer freed is kept for the next one of about its size (fresh pages cost more than the arithmetic on them), but
+// never so that the total exceeds the most that was ever in use at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace kbcd {
+
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  bool released() const { return data_ == nullptr && bytes_ != 0; }
+  void release();  // gives the memory back now; every view of it becomes unusable
+
+ private:
+  std::size_t bytes_;
+  std::size_t capacity_ = 0;
+  void* data_ = nullptr;
+};
+
+namespace memory {
+
+// Called on the main thread with the size of each new buffer, so that a language above can pace its collector.
+void set_allocation_hook(void (*hook)(std::size_t bytes));
+
+std::size_t in_use();         // bytes in live buffers
+std::size_t resident_peak();  // the largest resident set of this process so far, in bytes
+std::size_t available();      // free memory of this machine, in bytes
+
+std::size_t budget();  // bytes that materialised blocks of this process may take together
+void set_budget(std::size_t bytes);
+
+std::size_t parse_size(std::string_view text);  // "200M", "8G", "1.5g", "4096"
+
+}  // namespace memory
+}  // namespace kbcd

@@ -1,0 +1,27 @@
+// Counter-based randomness (Philox 4x32-10): number s of row r is a pure function of (seed, stream, r, s), so that any
+// rank can make any part and a run is the same on any number of ranks and threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace kbcd {
+
+// What the numbers are for; two purposes never share numbers under the same seed.
+enum class Stream : std::uint32_t { permutation = 1, normal, uniform, frequency, phase, radius, rotation };
+
+class Random {
+ public:
+  // `user` tells apart independent uses of one purpose (say, the permutation of each epoch).
+  Random(std::uint64_t seed, Stream stream, std::uint32_t user = 0);
+
+  std::uint64_t bits(std::uint64_t row, std::uint32_t s) const;
+  double uniform(std::uint64_t row, std::uint32_t s) const;            // in (0, 1)
+  std::uint64_t below(std::uint64_t bound, std::uint64_t row) const;   // in [0, bound)
+  void normals(std::uint64_t row, std::span<double> out) const;        // N(0, 1)
+
+ private:
+  std::uint32_t key_[2];
+};
+
+}  // namespace kbcd

@@ -1,0 +1,87 @@
+// PanelSource: what can compute any rows of a block of columns, panel by panel, on any thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "modules/data/dataset.hpp"
+#include "modules/features/feature_map.hpp"
+#include "modules/kernels/kernel.hpp"
+
+namespace kbcd {
+
+class PanelSource {
+ public:
+  // The block's rows are this rank's rows of X, or those of them that are listed in `rows`.
+  PanelSource(DataSet x, std::optional<Index> rows);
+  virtual ~PanelSource() = default;
+
+  virtual const char* name() const = 0;     // the primitive, for timers
+  virtual const char* counter() const = 0;  // what its entries are counted as
+  virtual Int cols() const = 0;
+  virtual bool main_thread_only() const = 0;
+
+  Int rows() const { return selected_ ? selected_->size() : x_.local().rows(); }
+  DType dtype() const { return x_.dtype(); }
+  bool has_all_rows() const { return !selected_; }
+  const DataSet& data() const { return x_; }
+
+  // Rows [first, first + out.rows) of the block.
+  template <class T>
+  void fill(Int first, View<T> out) const;
+  // Any rows of this rank's share of X, by local position.
+  template <class T>
+  void fill_rows(std::span<const Int> local_rows, View<T> out) const;
+
+ protected:
+  virtual void compute(View<float> x, View<float> out) const = 0;
+  virtual void compute(View<double> x, View<double> out) const = 0;
+
+ private:
+  DataSet x_;
+  std::optional<Index> selected_;  // local positions
+};
+
+// K(x, c) for the rows c of `centers`.
+class KernelPanels : public PanelSource {
+ public:
+  KernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr<Kernel> kernel, Matrix centers);
+  const char* name() const override { return "KernelBlock"; }
+  const char* counter() const override { return "kernel entries"; }
+  Int cols() const override { return centers_.rows(); }
+  bool main_thread_only() const override { return kernel_->main_thread_only(); }
+
+ protected:
+  void compute(View<float> x, View<float> out) const override { panel(x, out); }
+  void compute(View<double> x, View<double> out) const override { panel(x, out); }
+
+ private:
+  template <class T>
+  void panel(View<T> x, View<T> out) const;
+
+  std::shared_ptr<Kernel> kernel_;
+  Matrix centers_;  // as the metric wants them: shifted (sqeuclidean), of unit norm (cosine)
+  Matrix origin_;   // sqeuclidean: the mean centre, subtracted from both sides so that f32 keeps its digits
+  Matrix norms_;    // sqeuclidean: ‖c‖² for each centre
+};
+
+// z_j(x) for the features j of a block of a map.
+class FeaturePanels : public PanelSource {
+ public:
+  FeaturePanels(DataSet x, std::optional<Index> rows, std::shared_ptr<FeatureMap> map, const Index& features);
+  const char* name() const override { return "RandomFeaturesBlock"; }
+  const char* counter() const override { return "feature entries"; }
+  Int cols() const override { return cols_; }
+  bool main_thread_only() const override { return map_->main_thread_only(); }
+
+ protected:
+  void compute(View<float> x, View<float> out) const override { block_->apply(x, out); }
+  void compute(View<double> x, View<double> out) const override { block_->apply(x, out); }
+
+ private:
+  std::shared_ptr<FeatureMap> map_;
+  std::shared_ptr<FeatureBlock> block_;
+  Int cols_;
+};
+
+}  // namespace kbcd

@@ -1,0 +1,38 @@
+// DataSet: n rows of d numbers, spread over the ranks; each rank holds the rows that core/index's Layout gives it.
+#pragma once
+
+#include <functional>
+
+#include "core/comm.hpp"
+#include "core/index.hpp"
+#include "core/matrix.hpp"
+
+namespace kbcd {
+
+class DataSet {
+ public:
+  // This rank's rows of n in all. NaN and Inf are refused, by row and column.
+  DataSet(Int n, Matrix local, const std::string& source);
+  // Each rank keeps its rows of a matrix that every rank has.
+  static DataSet from_matrix(const Matrix& all);
+  // rows(first, count) gives rows [first, first + count).
+  static DataSet generate(Int n, Int d, const std::function<Matrix(Int first, Int count)>& rows);
+
+  Int n() const { return layout_.n; }
+  Int d() const { return local_.cols(); }
+  DType dtype() const { return local_.dtype(); }
+  const Layout& layout() const { return layout_; }
+  const Matrix& local() const { return local_; }
+  Int first() const { return layout_.first(comm::rank()); }
+
+  Matrix gather(const Index& rows) const;        // these rows, on every rank (collective)
+  DataSet subset(const Index& rows) const;       // these rows as a data set of their own, spread anew (collective)
+  DataSet to(DType dtype) const;
+  Index local_rows(const Index& rows) const;     // where those of `rows` that live here are in local()
+
+ private:
+  Layout layout_;
+  Matrix local_;
+};
+
+}  // namespace kbcd

@@ -1,0 +1,35 @@
+// laplacian: K(x, y) = exp(−γ ‖x − y‖₁) with γ = 1 / σ. Its spectral measure is a product of Cauchy(0, γ).
+#include <cmath>
+#include <numbers>
+
+#include "modules/kernels/kernel.hpp"
+
+namespace kbcd {
+namespace {
+
+class Laplacian : public KernelOf<Laplacian, Metric::manhattan> {
+ public:
+  explicit Laplacian(const Params& p) : gamma_(p.gamma_or_sigma([](double sigma) { return 1 / sigma; })) {}
+
+  std::string name() const override { return "laplacian"; }
+  std::map<std::string, double> params() const override { return {{"gamma", gamma_}, {"sigma", 1 / gamma_}}; }
+
+  template <class Array>
+  void operator()(Array& t) const {
+    t = (t * typename Array::Scalar(-gamma_)).exp();
+  }
+
+  void frequency(std::uint64_t seed, Int j, std::span<double> omega) const override {
+    Random random(seed, Stream::frequency);
+    for (std::size_t i = 0; i < omega.size(); ++i)
+      omega[i] = gamma_ * std::tan(std::numbers::pi * (random.uniform(j, i) - 0.5));
+  }
+
+ private:
+  double gamma_;
+};
+
+const RegisteredKernel<Laplacian> laplacian("laplacian", {"gamma", "sigma"}, "exp(-gamma |x-y|_1), gamma = 1/sigma");
+
+}  // namespace
+}  // namespace kbcd

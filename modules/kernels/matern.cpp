@@ -1,0 +1,50 @@
+// matern, with r = ‖x − y‖ / σ:  ν = 1/2: exp(−r);  ν = 3/2: (1 + √3 r) exp(−√3 r);
+// ν = 5/2: (1 + √5 r + 5 r²/3) exp(−√5 r). Its spectral measure is a multivariate t with 2ν degrees of freedom.
+#include <array>
+#include <cmath>
+
+#include "modules/kernels/kernel.hpp"
+
+namespace kbcd {
+namespace {
+
+class Matern : public KernelOf<Matern, Metric::sqeuclidean> {
+ public:
+  explicit Matern(const Params& p) : nu_(p.any("nu", 1.5)), sigma_(p.positive("sigma", 1)) {
+    if (!p.has("sigma")) p.complain("sigma expected");
+    if (nu_ != 0.5 && nu_ != 1.5 && nu_ != 2.5) p.complain(fmt::format("nu of 0.5, 1.5 or 2.5 expected, got {}", nu_));
+  }
+
+  std::string name() const override { return "matern"; }
+  std::map<std::string, double> params() const override { return {{"nu", nu_}, {"sigma", sigma_}}; }
+
+  template <class Array>
+  void operator()(Array& t) const {
+    using T = typename Array::Scalar;
+    t = t.sqrt() * T(std::sqrt(2 * nu_) / sigma_);
+    if (nu_ == 0.5) t = (-t).exp();
+    if (nu_ == 1.5) t = (T(1) + t) * (-t).exp();
+    if (nu_ == 2.5) t = (T(1) + t + t.square() * T(1.0 / 3)) * (-t).exp();
+  }
+
+  void frequency(std::uint64_t seed, Int j, std::span<double> omega) const override {
+    int freedom = static_cast<int>(2 * nu_);
+    std::array<double, 5> z;
+    Random(seed, Stream::radius).normals(j, {z.data(), static_cast<std::size_t>(freedom)});
+    double chi2 = 0;
+    for (int i = 0; i < freedom; ++i) chi2 += z[i] * z[i];
+    Random(seed, Stream::frequency).normals(j, omega);
+    for (double& w : omega) w *= std::sqrt(freedom / chi2) / sigma_;
+  }
+  bool isotropic() const override { return true; }
+
+ private:
+  double nu_, sigma_;
+};
+
+const RegisteredKernel<Matern> matern("matern", {"nu", "sigma"},
+                                      "nu = 0.5: exp(-r), 1.5: (1+t) exp(-t), 2.5: (1+t+t^2/3) exp(-t); "
+                                      "r = |x-y|/sigma, t = sqrt(2 nu) r");
+
+}  // namespace
+}  // namespace kbcd

@@ -1,0 +1,24 @@
+// H = L L' in f64, kept so that many right-hand sides can be solved with it.
+#pragma once
+
+#include "core/matrix.hpp"
+
+namespace kbcd {
+
+class Factor {
+ public:
+  // `may_jitter`: a matrix that is not positive definite gets j I added, with j from 1e-2 eps tr(H) upwards in steps of
+  // ten, until it is; jitter() tells. Otherwise it is an error. `what` begins the message.
+  Factor(const Matrix& h, bool may_jitter, const char* what);
+
+  Int size() const { return l_.rows(); }
+  double jitter() const { return jitter_; }
+  const Matrix& lower() const { return l_; }
+  Matrix solve(const Matrix& b) const;  // H^-1 b, f64
+
+ private:
+  Matrix l_;
+  double jitter_ = 0;
+};
+
+}  // namespace kbcd

@@ -1,0 +1,22 @@
+-- arguments(name, description): a parser (lua-argparse) for a command that every rank runs: what it says, rank 0 says once.
+
+local kbcd = require "kbcd"
+
+return function(name, description)
+  local found, argparse = pcall(require, "argparse")
+  if not found then error("the commands need lua-argparse; on Debian: apt-get install lua-argparse", 0) end
+  local parser = argparse("kbcd " .. name, description):add_help(false)
+
+  local function leave(stream, text, status)
+    if kbcd.rank() == 0 then
+      stream:write(text, "\n")
+      stream:flush()
+    end
+    kbcd.barrier()
+    os.exit(status)
+  end
+
+  parser:flag("-h --help", "Show this help."):action(function() leave(io.stdout, parser:get_help(), 0) end)
+  function parser:error(message) leave(io.stderr, self:get_usage() .. "\n\nkbcd " .. name .. ": " .. message, 1) end
+  return parser
+end

@@ -1,0 +1,66 @@
+-- options(owner, given, schema): the table of options of an algorithm, checked and completed.
+--
+-- schema[name] = { check, default }; a check returns nil, or what it expected. An option without a default must be given.
+-- An unknown option is an error that lists the known ones.
+
+local runtime = require "kbcd.runtime"
+
+local function is_number(x) return type(x) == "number" and x == x and math.abs(x) < math.huge end
+
+local options = {}
+
+function options.count(x) return not (is_number(x) and x >= 1 and x % 1 == 0) and "a whole number from 1 up" or nil end
+function options.seed(x) return not (is_number(x) and x >= 0 and x % 1 == 0) and "a whole number from 0 up" or nil end
+function options.not_negative(x) return not (is_number(x) and x >= 0) and "a number >= 0" or nil end
+function options.flag(x) return type(x) ~= "boolean" and "true or false" or nil end
+function options.kernel(x) return runtime.type(x) ~= "Kernel" and "a kernel such as kernel.rbf{sigma = 5}" or nil end
+function options.map(x) return runtime.type(x) ~= "FeatureMap" and "a map such as features.fourier{…}" or nil end
+
+-- One λ > 0 or a list of them.
+function options.lambdas(x)
+  for _, lambda in ipairs(type(x) == "table" and x or { x }) do
+    if not (is_number(lambda) and lambda > 0) then return "numbers > 0" end
+  end
+  return type(x) == "table" and #x == 0 and "at least one number > 0" or nil
+end
+
+function options.one_of(...)
+  local choices = { ... }
+  return function(x)
+    for _, choice in ipairs(choices) do if x == choice then return nil end end
+    return "one of '" .. table.concat(choices, "', '") .. "'"
+  end
+end
+
+local function show(x)
+  return type(x) == "string" and "'" .. x .. "'" or type(x) == "number" and tostring(x) or runtime.type(x)
+end
+
+function options.read(owner, given, schema)
+  local level, known, o = 3, {}, {}
+  for name in pairs(schema) do known[#known + 1] = name end
+  table.sort(known)
+  if type(given) ~= "table" then error(("%s: a table of options expected, got %s"):format(owner, show(given)), level) end
+  for name in pairs(given) do
+    if not schema[name] then
+      error(("%s: unknown option '%s'; known: %s"):format(owner, tostring(name), table.concat(known, ", ")), level)
+    end
+  end
+  for _, name in ipairs(known) do
+    local check, default = schema[name][1], schema[name][2]
+    local value = given[name]
+    if value == nil then
+      if default == nil then error(("%s: option %s is missing"):format(owner, name), level) end
+      value = default
+    end
+    local expected = check(value)
+    if expected then
+      error(("%s: option %s: %s expected, got %s"):format(owner, name, expected, show(value)), level)
+    end
+    o[name] = value
+  end
+  if o.lambdas then o.lambdas = type(o.lambdas) == "table" and o.lambdas or { o.lambdas } end
+  return o
+end
+
+return options

@@ -1,0 +1,57 @@
+-- random_features: the paper's Algorithm 3. Block coordinate descent on (ZᵀZ + nλI) w = ZᵀY with Z = z(X), n x p: for a
+-- block I of features, with Z_b = Z([n], I),
+--
+--     solve (Z_bᵀZ_b + nλ I_b) Δ = Z_bᵀE − nλ w_b,     w_b ← w_b + Δ,     E ← E − Z_b Δ
+--
+-- where the residual E = Y − Z w is kept. w is p x k on every rank; E is n x k, each rank holds its own rows. With several
+-- λ the models lie side by side and share every block and Gram.
+
+local kbcd = require "kbcd"
+local options, steps = require "kbcd.options", require "kbcd.steps"
+local Matrix, Index = kbcd.Matrix, kbcd.Index
+
+kbcd.system.docs.random_features = [[random_features(X, Y, options)
+An iterator of block steps of random feature regression (Algorithm 3). options: map (as from features.fourier{kernel, p});
+lambdas (a number or a list); b = min(2048, p) (block size); epochs = 1; partition = "fixed" or "fresh"; tol = 0;
+jitter = false; seed (of the order of blocks; the features have the map's).]]
+
+return function(X, Y, given)
+  Y = kbcd.targets("random_features", X, Y)
+  local p = given and kbcd.type(given.map) == "FeatureMap" and given.map.p or 1
+  local o = options.read("random_features", given, {
+    map = { options.map }, lambdas = { options.lambdas }, b = { options.count, math.min(2048, p) },
+    epochs = { options.count, 1 }, tol = { options.not_negative, 0 }, jitter = { options.flag, false },
+    partition = { options.one_of("fixed", "fresh"), "fixed" }, seed = { options.seed, kbcd.seed() },
+  })
+  local n, k, L = X.n, Y.ncols, #o.lambdas
+  if o.b > p then error(("random_features: b = %d is larger than p = %d"):format(o.b, p), 2) end
+  local w, E = Matrix.zeros(p, k * L), kbcd.repeat_columns(Y, L)
+
+  local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
+
+  local function update(I)
+    local Z_b = kbcd.RandomFeaturesBlock(X, I, o.map)
+    local G, P = kbcd.allreduce(Z_b:gram(), Z_b:t() * E)
+    local w_b, Delta, squares = w:take(I), Matrix.zeros(#I, k * L), {}
+    for l, lambda in ipairs(o.lambdas) do
+      local H = G:to("f64"):add_diagonal(n * lambda)
+      own(P, l):add(own(w_b, l), -n * lambda)
+      own(Delta, l):copy(kbcd.local_solve(H, own(P, l), { jitter = o.jitter }))
+      squares[l] = { own(Delta, l):norm() ^ 2, own(w_b, l):add(own(Delta, l)):norm() ^ 2 }
+    end
+    w:add_rows(I, Delta)
+    E:sub(Z_b * Delta)
+    return squares
+  end
+
+  -- f(x) = z(x)ᵀ w
+  local function scores(Xtest, columns)
+    local F = Matrix.zeros(Xtest.rows.nrows, columns.ncols)
+    for _, I in ipairs(Index.range(1, p):partition(o.b)) do
+      F:add(kbcd.RandomFeaturesBlock(Xtest, I, o.map) * columns:take(I))
+    end
+    return F
+  end
+
+  return steps("random_features", o, p, update, kbcd.path(o.lambdas, k, scores, w))
+end

@@ -1,0 +1,181 @@
+-- The REPL: rank 0 reads a line, every rank runs it, rank 0 shows what it gave.
+--
+-- An expression shows its value; `;` at the end silences it; `_` is the last value. Lines that are not yet a whole
+-- statement go on at the next prompt. Ctrl-C stops what is running, Ctrl-D leaves.
+
+local kbcd = require "kbcd"
+local system = kbcd.system
+
+local repl = {}
+
+local keywords = { "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil",
+  "not", "or", "repeat", "return", "then", "true", "until", "while" }
+
+-- The value that a dotted path such as `kbcd.kernel` names, without calling anything.
+local function resolve(path)
+  local value = _G
+  for name in path:gmatch("[%w_]+") do
+    if type(value) ~= "table" then return nil end
+    value = rawget(value, name)
+  end
+  return value
+end
+
+-- The names that may follow `owner.` or `owner:`.
+local function members(owner, is_method)
+  local names = {}
+  if type(owner) == "table" then
+    for name in pairs(owner) do if type(name) == "string" then names[#names + 1] = name end end
+  end
+  local type_name = type(owner) == "userdata" and kbcd.type(owner) or nil
+  if type(owner) == "table" then
+    for name, value in pairs(kbcd) do if value == owner then type_name = name end end
+  end
+  for name in pairs(system.docs) do
+    local of, mark, member = name:match("^(%w+)([.:])(%w+)$")
+    if of == type_name and (mark == ":") == is_method then names[#names + 1] = member end
+  end
+  return names
+end
+
+-- The completions of the word before the cursor, sorted.
+function repl.complete(word)
+  local path, mark, start = word:match("^(.*)([.:])([%w_]*)$")
+  local names, prefix = {}, ""
+  if path then
+    names, prefix = members(resolve(path), mark == ":"), path .. mark
+  else
+    start = word
+    for name in pairs(_G) do names[#names + 1] = name end
+    for _, name in ipairs(keywords) do names[#names + 1] = name end
+  end
+  local found, seen = {}, {}
+  for _, name in ipairs(names) do
+    if type(name) == "string" and name:sub(1, #start) == start and not seen[name] and name:match("^[%a_][%w_]*$") then
+      seen[name], found[#found + 1] = true, prefix .. name
+    end
+  end
+  table.sort(found)
+  return found
+end
+
+local function show_table(value)
+  local lines = {}
+  for key, item in pairs(value) do
+    local text = type(item) == "table" and "{…}" or (tostring(item):gsub("\n.*", " …"))
+    lines[#lines + 1] = ("  %s = %s"):format(tostring(key), text)
+    if #lines == 40 then lines[41] = "  …" break end
+  end
+  table.sort(lines)
+  return "{\n" .. table.concat(lines, "\n") .. (#lines > 0 and "\n" or "") .. "}"
+end
+
+-- A value as the REPL shows it.
+function repl.show(value)
+  if type(value) == "table" and not (getmetatable(value) or {}).__tostring then return show_table(value) end
+  if type(value) == "string" then return ("%q"):format(value) end
+  return tostring(value)
+end
+
+-- The chunk for an input; nil and true where more lines are needed; nil and a message where it is wrong.
+local function compile(input)
+  local silent = input:match(";%s*$") ~= nil
+  local chunk = loadstring("return " .. input:gsub(";%s*$", ""), "=repl")
+  if chunk then return chunk, silent end
+  local statement, message = loadstring(input, "=repl")
+  if statement then return statement, true end
+  if message:match("'<eof>'%s*$") then return nil, true end
+  return nil, message
+end
+
+local function prompt(text)
+  return system.is_terminal(0) and text or ""
+end
+
+-- A whole input from rank 0, the same on every rank; nil at the end.
+local function read()
+  local input
+  if kbcd.rank() == 0 then
+    local line = system.read_line(prompt("> "), repl.complete)
+    while line do
+      input = input and input .. "\n" .. line or line
+      local chunk, more = compile(input)
+      if chunk or more ~= true then break end
+      line = system.read_line(prompt(">> "), repl.complete)
+      if line == "" and system.is_terminal(0) then break end
+    end
+    if input and input:match("%S") and system.is_terminal(0) then system.add_history((input:gsub("\n", " "))) end
+  end
+  local text = system.bcast_idle(input and "+" .. input or "")
+  return text ~= "" and text:sub(2) or nil
+end
+
+-- Whether the run failed anywhere; the first rank that failed tells why. A rank that waits for others that do not come,
+-- because they failed or wait elsewhere, ends the job rather than hang.
+local function agree(message)
+  if kbcd.size() == 1 then return message end
+  if not system.barrier_within(message and 10 or 1e9) then
+    system.abort(("[rank %d/%d] %s\nthe other ranks wait for this one in another operation; the session cannot go on"):format(
+      kbcd.rank(), kbcd.size(), message))
+  end
+  local first = kbcd.allreduce_min(message and kbcd.rank() or math.huge)
+  if first == math.huge then return nil end
+  return ("[rank %d/%d] %s"):format(first, kbcd.size(), kbcd.bcast(message or "", first))
+end
+
+local function run_input(input)
+  local chunk, silent = compile(input)
+  local results, message
+  if not chunk then
+    if silent == true then silent = "unfinished statement" end
+    if kbcd.rank() == 0 then io.stderr:write(silent, "\n") end
+    return
+  end
+  system.interruptible(function()
+    results = { xpcall(chunk, function(e) return debug.traceback(tostring(e), 2) end) }
+  end)
+  if not results then results = { false, "interrupted" } end
+  if not results[1] then message = results[2]:gsub("\n%s*%[C%]: in function 'xpcall'.*", "") end
+  message = agree(message)
+  io.stdout:flush()
+  if message then
+    if kbcd.rank() == 0 then io.stderr:write(message, "\n") end
+    return
+  end
+  local last = table.maxn(results)
+  if last > 1 and results[2] ~= nil then _G._ = results[2] end
+  if silent or kbcd.rank() ~= 0 then return end
+  for i = 2, last do print(repl.show(results[i])) end
+end
+
+local function history_file()
+  local home = os.getenv("HOME")
+  local state = os.getenv("XDG_STATE_HOME") or home and home .. "/.local/state"
+  return os.getenv("KBCD_HISTORY") or state and state .. "/kbcd/history"
+end
+
+-- In compiled loops LuaJIT does not look for interrupts; at a prompt a loop that Ctrl-C stops is worth more than its speed.
+function repl.run()
+  jit.off()
+  jit.flush()
+  _G.kbcd, _G.help = kbcd, kbcd.help
+  for name, value in pairs(kbcd) do
+    if rawget(_G, name) == nil then _G[name] = value end
+  end
+  for _, name in ipairs(system.modules()) do
+    if name ~= "init" and rawget(_G, name) == nil then _G[name] = kbcd[name] end
+  end
+  if kbcd.rank() == 0 and system.is_terminal(0) then
+    local history = history_file()
+    if history then system.load_history(history) end
+    print(("%s, %d rank%s of %d thread%s; help() tells what there is, Ctrl-D leaves"):format(
+      kbcd.version():match("[^\n]+"), kbcd.size(), kbcd.size() == 1 and "" or "s",
+      kbcd.threads(), kbcd.threads() == 1 and "" or "s"))
+  end
+  for input in read do
+    if input:match("%S") then run_input(input) end
+  end
+  if kbcd.rank() == 0 and system.is_terminal(0) then print() end
+end
+
+return repl

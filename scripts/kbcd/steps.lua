@@ -1,0 +1,51 @@
+-- steps(owner, o, count, update, model): the block steps of all epochs, as an iterator.
+--
+-- 1..count is partitioned at random into blocks of o.b, once (o.partition = "fixed") or anew each epoch ("fresh"), and the
+-- blocks are visited in a random order of each epoch.
+-- update(I) does one step and returns, for each λ, { |Δ|², |α_b|² }: what changed, and how large the block now is.
+-- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds, model, and
+-- change: for each λ, |Δ| over |α| of the blocks so far of this epoch. The run ends after o.epochs, or after the epoch in
+-- which the change of every λ is at most o.tol.
+
+local kbcd = require "kbcd"
+
+local function changes(sums)
+  local change = {}
+  for l, sum in ipairs(sums) do change[l] = math.sqrt(sum[1] / math.max(sum[2], 1e-300)) end
+  return change
+end
+
+return function(owner, o, count, update, model)
+  local start, epoch, done, blocks, order, sums, converged = kbcd.now(), 0, 0, {}, nil, nil, false
+
+  local function begin_epoch()
+    epoch, done, sums = epoch + 1, 0, {}
+    local stream = o.partition == "fresh" and 2 * epoch or 0
+    blocks = kbcd.Index.permutation(count, { seed = o.seed, stream = stream }):partition(o.b)
+    order = kbcd.Index.permutation(#blocks, { seed = o.seed, stream = 2 * epoch + 1 })
+    for l = 1, #o.lambdas do sums[l] = { 0, 0 } end
+  end
+
+  return function()
+    if done == #blocks then
+      if converged or epoch == o.epochs then return nil end
+      begin_epoch()
+    end
+    done = done + 1
+    local largest = 0
+    for l, square in ipairs(update(blocks[order[done]])) do
+      if not (square[1] < math.huge and square[2] < math.huge) then
+        error(("%s: block %d of epoch %d gave a model that is not finite (lambda = %g)"):format(
+          owner, done, epoch, o.lambdas[l]), 2)
+      end
+      sums[l][1], sums[l][2] = sums[l][1] + square[1], sums[l][2] + square[2]
+    end
+    local change = changes(sums)
+    for _, c in ipairs(change) do largest = math.max(largest, c) end
+    converged = done == #blocks and largest <= o.tol
+    return {
+      epoch = epoch, epochs = o.epochs, block = done, blocks = #blocks, epoch_end = done == #blocks,
+      seconds = kbcd.now() - start, change = change, model = model,
+    }
+  end
+end
