@@ -1,4 +1,4 @@
 std = "luajit"
-max_line_length = 120
+max_line_length = 126
 globals = { "help", "who" }
 exclude_files = { "build*/**" }

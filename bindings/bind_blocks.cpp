@@ -1,5 +1,5 @@
 // KernelBlock, RandomFeaturesBlock and Selector in Lua, and `*` for everything that can be multiplied.
-#include "bindings/lua.hpp"
+#include "bindings/def.hpp"
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
 #include "modules/blocks/block.hpp"
@@ -38,18 +38,19 @@ Matrix multiply(sol::this_state L, sol::object a, sol::object b) {
 void bind_block(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Block>("Block", sol::no_constructor);
   document(lua, "Block", "B:t() * A, B * D",
-           "The n x b operator that KernelBlock and RandomFeaturesBlock give, this rank's rows of it. B:t() * A is this\n"
+           "The n x b operator that KernelBlock and RandomFeaturesBlock give, this rank's rows of it. B:t() "
+           "* A is this\n"
            "rank's part of a sum over the ranks (allreduce it); B * D is this rank's rows. Both are f64.\n"
-           "It is computed at the first product, kept while it fits the memory budget, else computed anew in panels.");
-  type["nrows"] = sol::readonly_property([](const Block& b) { return b.rows(); });
-  type["ncols"] = sol::readonly_property(&Block::cols);
-  type["dtype"] = sol::readonly_property([](const Block& b) { return name(b.dtype()); });
-  type["kept"] = sol::readonly_property(&Block::kept);
+           "It is computed at the first product, kept while it fits the memory budget, else computed anew in "
+           "panels.");
+  def_field(type, "nrows", [](const Block& b) { return b.rows(); });
+  def_field(type, "ncols", &Block::cols);
+  def_field(type, "dtype", [](const Block& b) { return name(b.dtype()); });
+  def_field(type, "kept", &Block::kept);
   def(lua, type, "Block:t()", "The transpose, for B:t() * A.", [](std::shared_ptr<Block> b) { return BlockT{b}; });
-  def(lua, type, "Block:gram([precision])", "B' B of this rank's rows (allreduce it), in \"f32\" or \"f64\"; default: the block's.",
-      [](std::shared_ptr<Block> b, sol::optional<std::string> precision) {
-        return b->gram(precision ? parse_dtype(*precision) : b->dtype());
-      });
+  def(lua, type, "Block:gram([precision])",
+      "B' B of this rank's rows (allreduce it), in \"f32\" or \"f64\"; default: the block's.",
+      [](std::shared_ptr<Block> b, sol::optional<DType> precision) { return b->gram(precision.value_or(b->dtype())); });
   def(lua, type, "Block:rows(J)", "Rows J of the whole block, on every rank. All ranks call it.",
       [](std::shared_ptr<Block> b, const Index& j) { return b->rows(j); });
   def(lua, type, "Block:dense()", "This rank's rows as a Matrix.", [](std::shared_ptr<Block> b) { return b->dense(); });
@@ -57,13 +58,15 @@ void bind_block(sol::state_view lua, sol::table kbcd) {
       [](std::shared_ptr<Block> b) { b->release(); });
   type[sol::meta_function::multiplication] = &multiply;
   type[sol::meta_function::to_string] = [](const Block& b) {
-    return fmt::format("{} {}x{} {}{}", b.name(), b.rows(), b.cols(), name(b.dtype()), b.kept() ? ", kept in memory" : "");
+    return fmt::format("{} {}x{} {}{}", b.name(), b.rows(), b.cols(), name(b.dtype()),
+                       b.kept() ? ", kept in memory" : "");
   };
   refuse_unknown_fields(type);
   auto transposed = kbcd.new_usertype<BlockT>("BlockT", sol::no_constructor);
   transposed[sol::meta_function::multiplication] = &multiply;
   transposed[sol::meta_function::to_string] = [](const BlockT& b) {
-    return fmt::format("{} {}x{} {}, transposed", b.block->name(), b.block->cols(), b.block->rows(), name(b.block->dtype()));
+    return fmt::format("{} {}x{} {}, transposed", b.block->name(), b.block->cols(), b.block->rows(),
+                       name(b.block->dtype()));
   };
   refuse_unknown_fields(transposed);
 }
@@ -95,7 +98,8 @@ void bind_blocks(sol::state_view lua, sol::table kbcd) {
 
   def(lua, kbcd, "KernelBlock(X, I, kernel [, options])",
       "K([n], I): columns I of the kernel matrix of X, as an operator (see Block). All ranks call it.\n"
-      "options: rows (an Index: only these rows of X), centers (the DataSet that I numbers the rows of; X unless given).",
+      "options: rows (an Index: only these rows of X), centers (the DataSet that I numbers the rows of; X "
+      "unless given).",
       [](const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel, sol::optional<sol::table> table) {
         Options options("KernelBlock", table, {"rows", "centers"});
         std::optional<Index> rows;
@@ -104,7 +108,8 @@ void bind_blocks(sol::state_view lua, sol::table kbcd) {
         return kernel_block(x, columns, kernel, rows, centers ? *centers : x);
       });
   def(lua, kbcd, "RandomFeaturesBlock(X, I, map [, options])",
-      "Z([n], I): columns I of the feature matrix of X under a map of kbcd.features, as an operator (see Block).\n"
+      "Z([n], I): columns I of the feature matrix of X under a map of kbcd.features, as an operator (see "
+      "Block).\n"
       "options: rows (an Index: only these rows of X).",
       [](const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map, sol::optional<sol::table> table) {
         Options options("RandomFeaturesBlock", table, {"rows"});
@@ -113,7 +118,8 @@ void bind_blocks(sol::state_view lua, sol::table kbcd) {
         return random_features_block(x, features, map, rows);
       });
   def(lua, kbcd, "Selector(n, I)",
-      "The n x |I| matrix S with S(I[j], j) = 1: S * D scatters the rows of D to rows I of this rank's part of n rows;\n"
+      "The n x |I| matrix S with S(I[j], j) = 1: S * D scatters the rows of D to rows I of this rank's part "
+      "of n rows;\n"
       "S:t() * A gathers this rank's part of rows I of A (allreduce it).",
       [](Int n, const Index& columns) { return Selector(n, columns); });
 }

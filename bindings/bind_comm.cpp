@@ -1,5 +1,5 @@
 // The ranks in Lua: who am I, sums over all, broadcasts. Every rank must call these in the same order.
-#include "bindings/lua.hpp"
+#include "bindings/def.hpp"
 #include "core/comm.hpp"
 
 namespace kbcd::lua {
@@ -25,7 +25,8 @@ void bind_comm(sol::state_view lua, sol::table kbcd) {
   def(lua, kbcd, "rank()", "This process's number, from 0 to size() - 1.", [] { return comm::rank(); });
   def(lua, kbcd, "size()", "The number of processes of the job.", [] { return comm::size(); });
   def(lua, kbcd, "allreduce(A [, B, ...])",
-      "Sums each Matrix over the ranks, in place on every rank, and returns them. A number is summed and returned.",
+      "Sums each Matrix over the ranks, in place on every rank, and returns them. A number is summed and "
+      "returned.",
       [](sol::this_state L, sol::variadic_args args) {
         sol::variadic_results results;
         if (args.size() == 1 && args.get_type() == sol::type::number) {
@@ -69,8 +70,10 @@ void bind_comm(sol::state_view lua, sol::table kbcd) {
   def(lua, kbcd, "barrier()", "Waits until every rank is here.", [] { comm::barrier(); });
 
   auto request = kbcd.new_usertype<comm::Request>("Request", sol::no_constructor);
-  def(lua, request, "Request:wait()", "Waits until the sums are there.", [](std::shared_ptr<comm::Request> r) { r->wait(); });
-  def(lua, request, "Request:done()", "Whether the sums are there.", [](std::shared_ptr<comm::Request> r) { return r->done(); });
+  def(lua, request, "Request:wait()", "Waits until the sums are there.",
+      [](std::shared_ptr<comm::Request> r) { r->wait(); });
+  def(lua, request, "Request:done()", "Whether the sums are there.",
+      [](std::shared_ptr<comm::Request> r) { return r->done(); });
   refuse_unknown_fields(request);
 }
 

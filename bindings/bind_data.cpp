@@ -1,28 +1,26 @@
 // Distributed data in Lua: DataSet and load.
-#include "bindings/lua.hpp"
+#include "bindings/def.hpp"
 #include "modules/data/loader.hpp"
 
 namespace kbcd::lua {
 
 void bind_data(sol::state_view lua, sol::table kbcd) {
-  auto type = kbcd.new_usertype<DataSet>("DataSet", sol::call_constructor, sol::factories(&DataSet::from_matrix));
-  document(lua, "DataSet", "DataSet(A)",
-           "n rows of d numbers spread over the ranks; each rank keeps its own rows of A, a Matrix that all have.\n"
-           "X.n and X.d are global; X.rows is this rank's part, a Matrix, and X.first the global number of its first row.");
-  type["n"] = sol::readonly_property(&DataSet::n);
-  type["d"] = sol::readonly_property(&DataSet::d);
-  type["dtype"] = sol::readonly_property([](const DataSet& x) { return name(x.dtype()); });
-  type["rows"] = sol::readonly_property([](const DataSet& x) { return x.local(); });
-  type["first"] = sol::readonly_property([](const DataSet& x) { return x.first() + 1; });
+  auto type = kbcd.new_usertype<DataSet>("DataSet", sol::no_constructor);
+  def_call(
+      lua, kbcd["DataSet"], "DataSet(A)",
+      "n rows of d numbers spread over the ranks; each rank keeps its own rows of A, a Matrix that all have.\n"
+      "X.n and X.d are global; X.rows is this rank's part, a Matrix, and X.first the global number of its first row.",
+      [](const Matrix& a) { return DataSet::from_matrix(a); });
+  def_field(type, "n", &DataSet::n);
+  def_field(type, "d", &DataSet::d);
+  def_field(type, "dtype", [](const DataSet& x) { return name(x.dtype()); });
+  def_field(type, "rows", [](const DataSet& x) { return x.local(); });
+  def_field(type, "first", [](const DataSet& x) { return x.first() + 1; });
   def(lua, type, "DataSet.generate(n, d, f)",
       "f(first, last) gives rows first..last as a Matrix of d columns; each rank asks for its own.",
       [](Int n, Int d, sol::protected_function f) {
         return DataSet::generate(n, d, [&](Int first, Int count) -> Matrix {
-          auto result = f(first + 1, first + count);
-          if (!result.valid()) throw Error(sol::error(result).what());
-          sol::object rows = result;
-          require(rows.is<Matrix>(), "DataSet.generate: the function must give a Matrix");
-          return rows.as<Matrix>();
+          return result_of<Matrix>("DataSet.generate: the function", f(first + 1, first + count));
         });
       });
   def(lua, type, "DataSet.local_part(n, rows)", "A data set of n rows from what each rank already holds.",
@@ -34,7 +32,7 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   def(lua, type, "DataSet:local_rows(I)", "Where those of rows I that live on this rank are in X.rows, as an Index.",
       [](const DataSet& x, const Index& rows) { return x.local_rows(rows); });
   def(lua, type, "DataSet:to(dtype)", "The same data as \"f32\" or \"f64\".",
-      [](const DataSet& x, const std::string& dtype) { return x.to(parse_dtype(dtype)); });
+      [](const DataSet& x, DType dtype) { return x.to(dtype); });
   type[sol::meta_function::to_string] = [](const DataSet& x) {
     return fmt::format("DataSet {}x{} {}, {} rows here", x.n(), x.d(), name(x.dtype()), x.local().rows());
   };
@@ -47,7 +45,7 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
         Options options("load", table, {"rows", "dtype", "scale"});
         LoadOptions o;
         if (auto rows = options.get<Int>("rows")) o.rows = *rows;
-        if (auto dtype = options.get<std::string>("dtype")) o.dtype = parse_dtype(*dtype);
+        if (auto dtype = options.get<DType>("dtype")) o.dtype = *dtype;
         if (auto scale = options.get<bool>("scale")) o.scale = *scale;
         return load(path, o);
       });

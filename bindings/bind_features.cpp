@@ -1,5 +1,6 @@
-// Feature maps in Lua: features.<name>{kernel, p, seed} for each registered one, and features.custom for one written in Lua.
-#include "bindings/lua.hpp"
+// Feature maps in Lua: features.<name>{kernel, p, seed} for each registered one, and features.custom for one
+// written in Lua.
+#include "bindings/def.hpp"
 #include "modules/features/feature_map.hpp"
 
 namespace kbcd::lua {
@@ -28,13 +29,9 @@ class LuaMap : public FeatureMap {
     void call(View<T> x, View<T> z) const {
       Matrix panel(x.rows, x.cols, dtype_of<T>);
       for (Int i = 0; i < x.rows; ++i) std::copy_n(x.line(i), x.cols, panel.view<T>().line(i));
-      auto result = map(panel, features);
-      if (!result.valid()) throw Error(sol::error(result).what());
-      sol::object object = result;
-      require(object.is<Matrix>(), "features.custom: map must return a Matrix");
-      Matrix out = object.as<Matrix>();
-      require(out.rows() == z.rows && out.cols() == z.cols, "features.custom: map must return {}x{}, got {}", z.rows, z.cols,
-              out.shape());
+      Matrix out = result_of<Matrix>("features.custom: map", map(panel, features));
+      require(out.rows() == z.rows && out.cols() == z.cols, "features.custom: map must return {}x{}, got {}", z.rows,
+              z.cols, out.shape());
       out = out.contiguous(dtype_of<T>);
       for (Int i = 0; i < z.rows; ++i) std::copy_n(out.view<T>().line(i), z.cols, z.line(i));
     }
@@ -52,8 +49,8 @@ class LuaMap : public FeatureMap {
 
 void bind_features(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<FeatureMap>("FeatureMap", sol::no_constructor);
-  type["name"] = sol::readonly_property(&FeatureMap::name);
-  type["p"] = sol::readonly_property(&FeatureMap::p);
+  def_field(type, "name", &FeatureMap::name);
+  def_field(type, "p", &FeatureMap::p);
   type[sol::meta_function::to_string] = &FeatureMap::describe;
   refuse_unknown_fields(type);
 
@@ -71,7 +68,8 @@ void bind_features(sol::state_view lua, sol::table kbcd) {
         });
   }
   def(lua, features, "features.custom{p, map, name}",
-      "A map written in Lua: map(X, I) gets a Matrix of rows and an Index of features and returns their values, a row each.\n"
+      "A map written in Lua: map(X, I) gets a Matrix of rows and an Index of features and returns their "
+      "values, a row each.\n"
       "Feature j must depend on j alone, not on the other features of the block.",
       [](sol::table table) -> std::shared_ptr<FeatureMap> {
         Options options("features.custom", table, {"p", "map", "name"});

@@ -1,5 +1,5 @@
 // Index in Lua: numbers counted from 1 there, from 0 inside; this file is where they are converted.
-#include "bindings/lua.hpp"
+#include "bindings/def.hpp"
 #include "core/index.hpp"
 
 namespace kbcd::lua {
@@ -9,7 +9,8 @@ Index from_table(sol::table table) {
   std::vector<Int> values;
   for (std::size_t i = 1; i <= table.size(); ++i) {
     sol::optional<double> value = table[i];
-    require(value && *value == std::floor(*value) && *value >= 1, "Index: element {} is not a whole number from 1 up", i);
+    require(value && *value == std::floor(*value) && *value >= 1, "Index: element {} is not a whole number from 1 up",
+            i);
     values.push_back(static_cast<Int>(*value) - 1);
   }
   return Index(std::move(values));
@@ -30,15 +31,17 @@ std::string to_string(const Index& index) {
 }  // namespace
 
 void bind_index(sol::state_view lua, sol::table kbcd) {
-  auto type = kbcd.new_usertype<Index>("Index", sol::call_constructor, sol::factories(&from_table));
-  document(lua, "Index", "Index(table)",
-           "An ordered set of row or column numbers, counted from 1. I[i], #I and I == J work as expected.");
+  auto type = kbcd.new_usertype<Index>("Index", sol::no_constructor);
+  def_call(lua, kbcd["Index"], "Index(table)",
+           "An ordered set of row or column numbers, counted from 1. I[i], #I and I == J work as expected.",
+           [](sol::table table) { return from_table(table); });
   def(lua, type, "Index.range(first, last)", "The numbers first..last.", [](Int first, Int last) {
     require(first >= 1, "Index.range: numbers from 1 up expected, got {}", first);
     return Index::range(first - 1, last - first + 1);
   });
   def(lua, type, "Index.permutation(n [, options])",
-      "1..n in random order: the same on every rank. options: seed, stream (numbers independent permutations).",
+      "1..n in random order: the same on every rank. options: seed, stream (numbers independent "
+      "permutations).",
       [](Int n, sol::optional<sol::table> table) {
         Options options("Index.permutation", table, {"seed", "stream"});
         return Index::permutation(n, checked_seed("Index.permutation", options.get<Int>("seed")),
@@ -69,7 +72,8 @@ void bind_index(sol::state_view lua, sol::table kbcd) {
       [](const Index& index, const Index& positions) { return index.take(positions); });
   def(lua, type, "Index:slice(first, last)", "The numbers at positions first..last.",
       [](const Index& index, Int first, Int last) { return index.slice(first - 1, last - first + 1); });
-  def(lua, type, "Index:sorted()", "The same numbers in ascending order.", [](const Index& index) { return index.sorted(); });
+  def(lua, type, "Index:sorted()", "The same numbers in ascending order.",
+      [](const Index& index) { return index.sorted(); });
   def(lua, type, "Index:totable()", "A table of numbers.", [](sol::this_state L, const Index& index) {
     sol::table table(L, sol::create);
     for (Int value : index) table.add(value + 1);
@@ -79,12 +83,14 @@ void bind_index(sol::state_view lua, sol::table kbcd) {
   type[sol::meta_function::to_string] = &to_string;
   type[sol::meta_function::equal_to] = [](const Index& a, const Index& b) { return a == b; };
   type[sol::meta_function::index] = [](sol::this_state L, const Index& index, sol::object key) {
-    if (key.get_type() != sol::type::number)
-      fail("Index has no field or method '{}'; help(\"Index\") lists what it has",
-           key.is<std::string>() ? key.as<std::string>() : describe(L, 2));
+    if (key.get_type() != sol::type::number) no_such_field(L, "Index", key);
     double i = key.as<double>();
-    require(i == std::floor(i) && i >= 1 && i <= index.size(), "Index: a position in 1..{} expected, got {}", index.size(), i);
+    require(i == std::floor(i) && i >= 1 && i <= index.size(), "Index: a position in 1..{} expected, got {}",
+            index.size(), i);
     return index[static_cast<Int>(i) - 1] + 1;
+  };
+  type[sol::meta_function::new_index] = [](sol::this_state L, sol::object, sol::object key, sol::object) {
+    cannot_set_field(L, "Index", key);
   };
 }
 

@@ -1,5 +1,5 @@
 // Kernels in Lua: kernel.<name>{…} for each registered one, and kernel.custom for one written in Lua.
-#include "bindings/lua.hpp"
+#include "bindings/def.hpp"
 #include "modules/kernels/kernel.hpp"
 
 namespace kbcd::lua {
@@ -10,7 +10,10 @@ std::map<std::string, double> numbers(const std::string& owner, sol::optional<so
   if (!table) return values;
   for (auto& [key, value] : *table) {
     require(key.is<std::string>(), "{}: named options such as {{sigma = 5}} expected", owner);
-    require(value.get_type() == sol::type::number, "{}: option {}: number expected", owner, key.as<std::string>());
+    if (value.get_type() != sol::type::number) {
+      value.push();
+      fail("{}: option {}: number expected, got {}", owner, key.as<std::string>(), describe(table->lua_state(), -1));
+    }
     values[key.as<std::string>()] = value.as<double>();
   }
   return values;
@@ -33,11 +36,7 @@ class LuaKernel : public Kernel {
   void call(View<T> values) const {
     Matrix panel(values.rows, values.cols, dtype_of<T>);
     for (Int i = 0; i < values.rows; ++i) std::copy_n(values.line(i), values.cols, panel.view<T>().line(i));
-    auto result = kappa_(panel);
-    if (!result.valid()) throw Error(sol::error(result).what());
-    sol::object object = result;
-    require(object.is<Matrix>(), "kernel.custom: kappa must return a Matrix");
-    Matrix out = object.as<Matrix>();
+    Matrix out = result_of<Matrix>("kernel.custom: kappa", kappa_(panel));
     require(out.rows() == values.rows && out.cols() == values.cols, "kernel.custom: kappa was given {} and returned {}",
             panel.shape(), out.shape());
     out = out.contiguous(dtype_of<T>);
@@ -53,9 +52,9 @@ class LuaKernel : public Kernel {
 
 void bind_kernels(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Kernel>("Kernel", sol::no_constructor);
-  type["name"] = sol::readonly_property(&Kernel::name);
-  type["metric"] = sol::readonly_property([](const Kernel& k) { return name(k.metric()); });
-  type["params"] = sol::readonly_property([](const Kernel& k) { return sol::as_table(k.params()); });
+  def_field(type, "name", &Kernel::name);
+  def_field(type, "metric", [](const Kernel& k) { return name(k.metric()); });
+  def_field(type, "params", [](const Kernel& k) { return sol::as_table(k.params()); });
   type[sol::meta_function::to_string] = [](const Kernel& k) { return describe(k); };
   refuse_unknown_fields(type);
 
@@ -63,19 +62,22 @@ void bind_kernels(sol::state_view lua, sol::table kbcd) {
   kbcd["kernel"] = kernel;
   for (auto& format : kernel_formats()) {
     std::string owner = "kernel." + format.name;
-    std::string heading = format.params.empty() ? owner + "()" : fmt::format("{}{{{}}}", owner, fmt::join(format.params, ", "));
+    std::string heading =
+        format.params.empty() ? owner + "()" : fmt::format("{}{{{}}}", owner, fmt::join(format.params, ", "));
     def(lua, kernel, heading.c_str(), ("K(x, y) = " + format.formula).c_str(),
         [owner, make = format.make](sol::optional<sol::table> params) { return make(numbers(owner, params)); });
   }
   def(lua, kernel, "kernel.custom{metric, kappa, name}",
-      "A kernel written in Lua: kappa(D) gets a Matrix of metric values and returns the kernel values, in the same shape.\n"
+      "A kernel written in Lua: kappa(D) gets a Matrix of metric values and returns the kernel values, in "
+      "the same shape.\n"
       "metric: dot, cosine, sqeuclidean or manhattan.",
       [](sol::table table) -> std::shared_ptr<Kernel> {
         Options options("kernel.custom", table, {"metric", "kappa", "name"});
         auto metric = options.get<std::string>("metric");
         auto kappa = options.get<sol::protected_function>("kappa");
         require(metric && kappa, "kernel.custom: metric and kappa expected");
-        return std::make_shared<LuaKernel>(options.get<std::string>("name").value_or("custom"), parse_metric(*metric), *kappa);
+        return std::make_shared<LuaKernel>(options.get<std::string>("name").value_or("custom"), parse_metric(*metric),
+                                           *kappa);
       });
 }
 

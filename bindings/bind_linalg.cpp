@@ -1,25 +1,29 @@
-// Products, decompositions and triangular solves of Matrix in Lua. `*` itself is in bind_blocks.cpp, beside the operators
-// it also multiplies.
-#include "bindings/lua.hpp"
+// Products, decompositions and triangular solves of Matrix in Lua. `*` itself is in bind_blocks.cpp, beside
+// the operators it also multiplies.
+#include "bindings/def.hpp"
 #include "core/blas.hpp"
-#include "core/index.hpp"
 #include "core/elementwise.hpp"
+#include "core/index.hpp"
 #include "modules/solve/factor.hpp"
 
 namespace kbcd::lua {
 
 void bind_linalg(sol::state_view lua, sol::table kbcd) {
   sol::usertype<Matrix> type = kbcd["Matrix"];
-  def(lua, type, "Matrix:gram()", "A' A, by half the work of the product.", [](const Matrix& a) { return blas::gram(a); });
-  def(lua, type, "Matrix:chol()", "The lower triangular L with L L' = A, in f64. For solving, chol(A) keeps the factor.",
+  def(lua, type, "Matrix:gram()", "A' A, by half the work of the product.",
+      [](const Matrix& a) { return blas::gram(a); });
+  def(lua, type, "Matrix:chol()",
+      "The lower triangular L with L L' = A, in f64. For solving, chol(A) keeps the factor.",
       [](const Matrix& a) { return Factor(a, false, "Matrix:chol").lower(); });
   def(lua, type, "Matrix:trsolve(B [, options])",
-      "X with A X = B for a triangular A, in f64. options: lower (true unless given), transpose (solves A' X = B).",
+      "X with A X = B for a triangular A, in f64. options: lower (true unless given), transpose (solves A' X "
+      "= B).",
       [](const Matrix& a, const Matrix& b, sol::optional<sol::table> table) {
         Options options("Matrix:trsolve", table, {"lower", "transpose"});
         require(a.rows() == a.cols() && a.rows() == b.rows(), "Matrix:trsolve: cannot solve {} against {}", a.shape(),
                 b.shape());
-        bool lower = options.get<bool>("lower").value_or(true), transpose = options.get<bool>("transpose").value_or(false);
+        bool lower = options.get<bool>("lower").value_or(true),
+             transpose = options.get<bool>("transpose").value_or(false);
         for (Int i = 0; i < a.rows(); ++i)
           require(a.get(i, i) != 0, "Matrix:trsolve: the diagonal has a 0 in row {}", i + 1);
         Matrix x = b.to(DType::f64);
@@ -27,7 +31,8 @@ void bind_linalg(sol::state_view lua, sol::table kbcd) {
         return x;
       });
   def(lua, type, "Matrix:eig()",
-      "values, vectors of a symmetric matrix (its upper triangle is read): values n x 1, ascending; a vector a column.",
+      "values, vectors of a symmetric matrix (its upper triangle is read): values n x 1, ascending; a vector "
+      "a column.",
       [](const Matrix& a) {
         require(all_finite(a), "Matrix:eig: the {} matrix has NaN or Inf in it", a.shape());
         auto e = blas::symmetric_eigen(a);
@@ -58,7 +63,8 @@ void bind_linalg(sol::state_view lua, sol::table kbcd) {
         rows.require_within("Matrix:add_rows", a.rows());
         require(b.rows() == rows.size() && b.cols() == a.cols(), "Matrix:add_rows: {}x{} expected, got {}", rows.size(),
                 a.cols(), b.shape());
-        for (Int i = 0; i < rows.size(); ++i) add(a.row_block(rows[i], 1), 1, b.row_block(i, 1));
+        Matrix from = a.shares(b) ? b.clone() : b;
+        for (Int i = 0; i < rows.size(); ++i) add(a.row_block(rows[i], 1), 1, from.row_block(i, 1));
         return a;
       });
 }

@@ -1,6 +1,6 @@
-// Matrix in Lua: construction, access, views, arithmetic and reductions. Methods change in place and return the matrix;
-// operators allocate. Decompositions are in bind_linalg.cpp.
-#include "bindings/lua.hpp"
+// Matrix in Lua: construction, access and views. Arithmetic is in bind_arithmetic.cpp, decompositions in
+// bind_linalg.cpp.
+#include "bindings/def.hpp"
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
 #include "core/matrix.hpp"
@@ -10,14 +10,6 @@ namespace kbcd::lua {
 namespace {
 
 using Type = sol::usertype<Matrix>;
-
-DType dtype_or(sol::optional<std::string> text, DType otherwise) {
-  return text ? parse_dtype(*text) : otherwise;
-}
-
-DType wider(const Matrix& a, const Matrix& b) {
-  return a.dtype() == DType::f32 && b.dtype() == DType::f32 ? DType::f32 : DType::f64;
-}
 
 Matrix from_table(sol::table rows, DType dtype) {
   Int n = static_cast<Int>(rows.size());
@@ -60,7 +52,7 @@ Matrix random_matrix(const char* owner, bool normal, Int rows, Int cols, sol::op
     if (normal) return random.normals(first + i, {v.line(i), static_cast<std::size_t>(cols)});
     for (Int j = 0; j < cols; ++j) v(i, j) = random.uniform(first + i, j);
   });
-  return m.contiguous(dtype_or(options.get<std::string>("dtype"), DType::f64));
+  return m.contiguous(options.get<DType>("dtype").value_or(DType::f64));
 }
 
 Matrix concatenate(const char* owner, sol::table parts, bool below) {
@@ -101,57 +93,28 @@ std::string to_string(const Matrix& m) {
   return text;
 }
 
-[[noreturn]] void cannot(const char* verb, const char* joint, lua_State* L) {
-  fail("cannot {} {} {} {}", verb, describe(L, 1), joint, describe(L, 2));
-}
-
-bool is_number(const sol::object& o) {
-  return o.get_type() == sol::type::number;
-}
-
-Matrix plus(sol::this_state L, sol::object a, sol::object b, double sign) {
-  if (a.is<Matrix>() && b.is<Matrix>()) {
-    auto &x = a.as<Matrix&>(), &y = b.as<Matrix&>();
-    require_same_shape(sign > 0 ? "+" : "-", x, y);
-    Matrix sum = x.to(wider(x, y));
-    add(sum, sign, y);
-    return sum;
-  }
-  if (!(a.is<Matrix>() && is_number(b)) && !(is_number(a) && b.is<Matrix>()))
-    cannot(sign > 0 ? "add" : "subtract", sign > 0 ? "and" : "minus", L);
-  bool left = a.is<Matrix>();
-  Matrix sum = (left ? a : b).as<Matrix&>().clone();
-  if (!left && sign < 0) scale(sum, -1);
-  shift(sum, (left ? sign : 1) * (left ? b : a).as<double>());
-  return sum;
-}
-
 void bind_construction(sol::state_view lua, Type& type) {
-  def(lua, type, "Matrix.new(rows [, dtype])",
-      "A Matrix from nested tables, {{1, 2}, {3, 4}}, or from one row, {1, 2}. Matrix{{1, 2}, {3, 4}} is the same.\n"
-      "dtype is \"f64\" (unless given) or \"f32\".",
-      [](sol::table rows, sol::optional<std::string> dtype) { return from_table(rows, dtype_or(dtype, DType::f64)); });
-  def(lua, type, "Matrix.zeros(rows, cols [, dtype])", "All zero.", [](Int r, Int c, sol::optional<std::string> t) {
-    return Matrix::zeros(r, c, dtype_or(t, DType::f64));
-  });
+  def(lua, type, "Matrix.zeros(rows, cols [, dtype])", "All zero.",
+      [](Int r, Int c, sol::optional<DType> t) { return Matrix::zeros(r, c, t.value_or(DType::f64)); });
   def(lua, type, "Matrix.full(rows, cols, value [, dtype])", "Every element `value`.",
-      [](Int r, Int c, double value, sol::optional<std::string> t) {
-        Matrix m(r, c, dtype_or(t, DType::f64));
+      [](Int r, Int c, double value, sol::optional<DType> t) {
+        Matrix m(r, c, t.value_or(DType::f64));
         fill(m, value);
         return m;
       });
-  def(lua, type, "Matrix.ones(rows, cols [, dtype])", "All one.", [](Int r, Int c, sol::optional<std::string> t) {
-    Matrix m(r, c, dtype_or(t, DType::f64));
+  def(lua, type, "Matrix.ones(rows, cols [, dtype])", "All one.", [](Int r, Int c, sol::optional<DType> t) {
+    Matrix m(r, c, t.value_or(DType::f64));
     fill(m, 1);
     return m;
   });
-  def(lua, type, "Matrix.eye(n [, dtype])", "The identity.", [](Int n, sol::optional<std::string> t) {
-    Matrix m = Matrix::zeros(n, n, dtype_or(t, DType::f64));
+  def(lua, type, "Matrix.eye(n [, dtype])", "The identity.", [](Int n, sol::optional<DType> t) {
+    Matrix m = Matrix::zeros(n, n, t.value_or(DType::f64));
     add_diagonal(m, 1);
     return m;
   });
   def(lua, type, "Matrix.randn(rows, cols [, options])",
-      "Standard normal numbers. options: seed, dtype, first_row (row i is number first_row + i - 1 of an endless\n"
+      "Standard normal numbers. options: seed, dtype, first_row (row i is number first_row + i - 1 of an "
+      "endless\n"
       "sequence, so that ranks can make their own rows), stream (another sequence of the same seed).",
       [](Int r, Int c, sol::optional<sol::table> o) { return random_matrix("Matrix.randn", true, r, c, o); });
   def(lua, type, "Matrix.rand(rows, cols [, options])", "Uniform numbers in (0, 1); options as for Matrix.randn.",
@@ -163,9 +126,9 @@ void bind_construction(sol::state_view lua, Type& type) {
 }
 
 void bind_access(sol::state_view lua, Type& type) {
-  type["nrows"] = sol::readonly_property(&Matrix::rows);
-  type["ncols"] = sol::readonly_property(&Matrix::cols);
-  type["dtype"] = sol::readonly_property([](const Matrix& m) { return name(m.dtype()); });
+  def_field(type, "nrows", &Matrix::rows);
+  def_field(type, "ncols", &Matrix::cols);
+  def_field(type, "dtype", [](const Matrix& m) { return name(m.dtype()); });
   document(lua, "Matrix.nrows", "A.nrows, A.ncols, A.dtype", "The shape, and \"f32\" or \"f64\".");
   def(lua, type, "Matrix:get(i, j)", "Element (i, j), counted from 1; A(i, j) is the same.",
       [](const Matrix& m, Int i, Int j) { return m.get(i - 1, j - 1); });
@@ -186,11 +149,13 @@ void bind_access(sol::state_view lua, Type& type) {
         return m.col_block(first - 1, last.value_or(first) - first + 1);
       });
   def(lua, type, "Matrix:block(first_row, last_row, first_col, last_col)", "A view of a rectangle.",
-      [](const Matrix& m, Int r0, Int r1, Int c0, Int c1) { return m.block(r0 - 1, r1 - r0 + 1, c0 - 1, c1 - c0 + 1); });
+      [](const Matrix& m, Int r0, Int r1, Int c0, Int c1) {
+        return m.block(r0 - 1, r1 - r0 + 1, c0 - 1, c1 - c0 + 1);
+      });
   def(lua, type, "Matrix:t()", "The transpose, as a view.", [](const Matrix& m) { return m.t(); });
   def(lua, type, "Matrix:clone()", "A copy.", [](const Matrix& m) { return m.clone(); });
   def(lua, type, "Matrix:to(dtype)", "A copy as \"f32\" or \"f64\".",
-      [](const Matrix& m, const std::string& dtype) { return m.to(parse_dtype(dtype)); });
+      [](const Matrix& m, DType dtype) { return m.to(dtype); });
   def(lua, type, "Matrix:copy(B)", "Takes the elements of B, converted.", [](Matrix& m, const Matrix& b) {
     m.copy_from(b);
     return m;
@@ -204,152 +169,34 @@ void bind_access(sol::state_view lua, Type& type) {
     }
     return rows;
   });
-  def(lua, type, "Matrix:address()", "Where the first number is (light userdata), and the numbers from row to row.",
+  // scripts/kbcd/init.lua makes an FFI pointer of the address.
+  def(lua, type, "Matrix:ptr()",
+      "A pointer to the numbers for LuaJIT's FFI (float* or double*), and how many numbers lie from row to row:\n"
+      "element (i, j), counted from 0, is p[i * stride + j]. The matrix must outlive the pointer.",
       [](const Matrix& m) {
-        require(!m.transposed(), "Matrix:address: a transposed view has no rows in memory; clone it first");
+        require(!m.transposed(), "Matrix:ptr: a transposed view has no rows in memory; clone it first");
         void* at = m.dtype() == DType::f32 ? static_cast<void*>(m.view<float>().data) : m.view<double>().data;
         return std::make_tuple(sol::lightuserdata_value(at), m.ld());
       });
   def(lua, type, "Matrix:release()", "Gives the memory back now; this matrix and its views become unusable.",
       [](Matrix& m) { m.release(); });
   type[sol::meta_function::to_string] = &to_string;
-}
-
-template <class F>
-void def_in_place(lua_State* L, Type& type, const char* heading, const char* text, F f) {
-  def(L, type, heading, text, [f](Matrix& m) {
-    f(m);
-    return m;
-  });
-}
-
-void bind_arithmetic(sol::state_view lua, Type& type) {
-  type[sol::meta_function::addition] = [](sol::this_state L, sol::object a, sol::object b) { return plus(L, a, b, 1); };
-  type[sol::meta_function::subtraction] = [](sol::this_state L, sol::object a, sol::object b) { return plus(L, a, b, -1); };
-  type[sol::meta_function::division] = [](sol::this_state L, sol::object a, sol::object b) {
-    if (!a.is<Matrix>() || !is_number(b)) cannot("divide", "by", L);
-    Matrix m = a.as<Matrix&>().clone();
-    scale(m, 1 / b.as<double>());
-    return m;
+  type[sol::meta_function::length] = [](const Matrix& m) -> double {
+    fail("#A: a Matrix has A.nrows and A.ncols, here {} and {}", m.rows(), m.cols());
   };
-  type[sol::meta_function::power_of] = [](sol::this_state L, sol::object a, sol::object b) {
-    if (!a.is<Matrix>() || !is_number(b)) cannot("raise", "to", L);
-    Matrix m = a.as<Matrix&>().clone();
-    power(m, b.as<double>());
-    return m;
-  };
-  type[sol::meta_function::unary_minus] = [](const Matrix& a) {
-    Matrix m = a.clone();
-    scale(m, -1);
-    return m;
-  };
-  type[sol::meta_function::equal_to] = [](const Matrix& a, const Matrix& b) {
-    return a.same_shape(b) && largest_difference(a, b) == 0;
-  };
-  document(lua, "Matrix operators", "A + B, A - B, A * B, A * x, A / x, A ^ x, -A, A == B",
-           "Operators allocate their result. * is the product of matrices; ^ is elementwise; == is exact.");
-  def(lua, type, "Matrix:equals(B [, tolerance])", "No element differs by more than the tolerance (1e-12).",
-      [](const Matrix& a, const Matrix& b, sol::optional<double> tolerance) {
-        return a.same_shape(b) && largest_difference(a, b) <= tolerance.value_or(1e-12);
-      });
-  def(lua, type, "Matrix:add(B [, factor])",
-      "A = A + factor B, in place. B is a Matrix of the same shape, one row or one column of it, or a number.",
-      [](Matrix& a, sol::object b, sol::optional<double> factor, sol::this_state L) {
-        if (is_number(b))
-          shift(a, b.as<double>() * factor.value_or(1));
-        else if (b.is<Matrix>())
-          add(a, factor.value_or(1), b.as<Matrix&>());
-        else
-          fail("Matrix:add: argument 1 (B): Matrix or number expected, got {}", describe(L, 2));
-        return a;
-      });
-  def(lua, type, "Matrix:sub(B)", "A = A - B, in place; B as for add.", [](Matrix& a, sol::object b, sol::this_state L) {
-    if (is_number(b))
-      shift(a, -b.as<double>());
-    else if (b.is<Matrix>())
-      add(a, -1, b.as<Matrix&>());
-    else
-      fail("Matrix:sub: argument 1 (B): Matrix or number expected, got {}", describe(L, 2));
-    return a;
-  });
-  def(lua, type, "Matrix:cmul(B)", "Multiplies elementwise by B (or by one row or column for all), in place.",
-      [](Matrix& a, const Matrix& b) { return multiply(a, b), a; });
-  def(lua, type, "Matrix:cdiv(B)", "Divides elementwise by B (or by one row or column for all), in place.",
-      [](Matrix& a, const Matrix& b) { return divide(a, b), a; });
-  def(lua, type, "Matrix:scale(factor)", "A = factor A, in place.", [](Matrix& a, double f) { return scale(a, f), a; });
-  def(lua, type, "Matrix:fill(value)", "Every element becomes `value`.", [](Matrix& a, double v) { return fill(a, v), a; });
-  def(lua, type, "Matrix:add_diagonal(term)", "A = A + term I, in place.",
-      [](Matrix& a, double term) { return add_diagonal(a, term), a; });
-  def(lua, type, "Matrix:clamp(low, high)", "Elements below low become low, above high become high; in place.",
-      [](Matrix& a, double low, double high) { return clamp(a, low, high), a; });
-  def(lua, type, "Matrix:pow(exponent)", "Each element to that power, in place.",
-      [](Matrix& a, double exponent) { return power(a, exponent), a; });
-  def(lua, type, "Matrix:apply(f)", "Each element x becomes f(x), row by row, in place. Slow: one Lua call an element.",
-      [](Matrix& a, sol::protected_function f) {
-        apply(a, [&](double x) -> double {
-          auto result = f(x);
-          if (!result.valid()) throw Error(sol::error(result).what());
-          sol::optional<double> y = result.get<sol::optional<double>>();
-          require(y.has_value(), "Matrix:apply: the function must return a number");
-          return *y;
-        });
-        return a;
-      });
-  constexpr std::pair<const char*, Unary> maths[] = {
-      {"Matrix:exp()", Unary::exp}, {"Matrix:log()", Unary::log},       {"Matrix:cos()", Unary::cos},
-      {"Matrix:sin()", Unary::sin}, {"Matrix:sqrt()", Unary::sqrt},     {"Matrix:abs()", Unary::abs},
-      {"Matrix:tanh()", Unary::tanh}, {"Matrix:square()", Unary::square}};
-  for (auto [heading, f] : maths)
-    def_in_place(lua, type, heading, "Elementwise, in place.", [f = f](Matrix& m) { apply(m, f); });
-}
-
-void bind_reductions(sol::state_view lua, Type& type) {
-  // Over all elements, or along dimension 1 (down the rows) or 2 (along the columns).
-  auto along = [](const char* owner, const Matrix& m, Int dim, Matrix (*by_row)(const Matrix&)) {
-    require(dim == 1 || dim == 2, "{}: dimension 1 (a result a column) or 2 (a result a row) expected, got {}", owner, dim);
-    return dim == 2 ? by_row(m) : by_row(m.t()).t().clone();
-  };
-  def(lua, type, "Matrix:sum([dim])", "The sum of all elements; of each column (dim = 1) or each row (dim = 2) as a Matrix.",
-      [along](sol::this_state L, const Matrix& m, sol::optional<Int> dim) {
-        return dim ? sol::make_object(L, along("Matrix:sum", m, *dim, row_sums)) : sol::make_object(L, sum(m));
-      });
-  def(lua, type, "Matrix:mean([dim])", "The mean; of each column (dim = 1) or each row (dim = 2) as a Matrix.",
-      [along](sol::this_state L, const Matrix& m, sol::optional<Int> dim) {
-        require(m.size() > 0, "Matrix:mean: a Matrix with at least one element expected, got {}", m.shape());
-        if (!dim) return sol::make_object(L, sum(m) / m.size());
-        Matrix sums = along("Matrix:mean", m, *dim, row_sums);
-        scale(sums, 1.0 / (*dim == 2 ? m.cols() : m.rows()));
-        return sol::make_object(L, sums);
-      });
-  def(lua, type, "Matrix:max([dim])", "The largest element; of each column (dim = 1) or each row (dim = 2) as a Matrix.",
-      [along](sol::this_state L, const Matrix& m, sol::optional<Int> dim) {
-        return dim ? sol::make_object(L, along("Matrix:max", m, *dim, row_max)) : sol::make_object(L, maximum(m));
-      });
-  def(lua, type, "Matrix:min()", "The smallest element.", [](const Matrix& m) { return minimum(m); });
-  def(lua, type, "Matrix:argmax([dim])",
-      "Where the largest element of each row (dim = 2, the default) or column (dim = 1) is, counted from 1.",
-      [along](const Matrix& m, sol::optional<Int> dim) { return along("Matrix:argmax", m, dim.value_or(2), row_argmax); });
-  def(lua, type, "Matrix:norm()", "The Frobenius norm.", [](const Matrix& m) { return norm(m); });
-  def(lua, type, "Matrix:dot(B)", "The sum of the elementwise products.",
-      [](const Matrix& a, const Matrix& b) { return dot(a, b); });
-  def(lua, type, "Matrix:trace()", "The sum of the diagonal.", [](const Matrix& m) { return trace(m); });
-  def(lua, type, "Matrix:finite()", "Whether no element is NaN or Inf.", [](const Matrix& m) { return all_finite(m); });
 }
 
 }  // namespace
 
 void bind_matrix(sol::state_view lua, sol::table kbcd) {
-  Type type = kbcd.new_usertype<Matrix>(
-      "Matrix", sol::call_constructor,
-      sol::factories([](sol::this_state L, sol::variadic_args args) {
-        if (args.get_type() != sol::type::table || args.size() > 2)
-          fail("Matrix(rows [, dtype]): a table of rows expected, got {}", describe(L, args.stack_index()));
-        return from_table(args.get<sol::table>(), dtype_or(args.get<sol::optional<std::string>>(1), DType::f64));
-      }));
+  Type type = kbcd.new_usertype<Matrix>("Matrix", sol::no_constructor);
+  def_call(lua, kbcd["Matrix"], "Matrix(rows [, dtype])",
+           "A Matrix from nested tables, {{1, 2}, {3, 4}}, or from one row, {1, 2}. dtype: \"f64\" (unless "
+           "given) or \"f32\".",
+           [](sol::table rows, sol::optional<DType> dtype) { return from_table(rows, dtype.value_or(DType::f64)); });
   bind_construction(lua, type);
   bind_access(lua, type);
-  bind_arithmetic(lua, type);
-  bind_reductions(lua, type);
+  bind_arithmetic(lua, kbcd);
   bind_linalg(lua, kbcd);
   refuse_unknown_fields(type);
 }

@@ -1,7 +1,7 @@
 // local_solve and reusable Cholesky factors in Lua.
 #include <cstdio>
 
-#include "bindings/lua.hpp"
+#include "bindings/def.hpp"
 #include "core/comm.hpp"
 #include "modules/solve/factor.hpp"
 
@@ -9,32 +9,37 @@ namespace kbcd::lua {
 
 void bind_solve(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Factor>("Factor", sol::no_constructor);
-  type["n"] = sol::readonly_property(&Factor::size);
-  type["jitter"] = sol::readonly_property(&Factor::jitter);
-  type["lower"] = sol::readonly_property([](const Factor& f) { return f.lower(); });
-  document(lua, "Factor", "F.n, F.jitter, F.lower", "Of a factor from chol(H): its size, what was added to the diagonal, and L.");
+  def_field(type, "n", &Factor::size);
+  def_field(type, "jitter", &Factor::jitter);
+  def_field(type, "lower", [](const Factor& f) { return f.lower(); });
+  document(lua, "Factor", "F.n, F.jitter, F.lower",
+           "Of a factor from chol(H): its size, what was added to the diagonal, and L.");
   def(lua, type, "Factor:solve(B)", "H^-1 B, in f64.", [](const Factor& f, const Matrix& b) { return f.solve(b); });
   type[sol::meta_function::to_string] = [](const Factor& f) {
-    return fmt::format("Factor {}x{}{}", f.size(), f.size(), f.jitter() > 0 ? fmt::format(", jitter {:.3g}", f.jitter()) : "");
+    return fmt::format("Factor {}x{}{}", f.size(), f.size(),
+                       f.jitter() > 0 ? fmt::format(", jitter {:.3g}", f.jitter()) : "");
   };
   refuse_unknown_fields(type);
 
   def(lua, kbcd, "chol(H [, options])",
-      "The Cholesky factor of a positive definite H, in f64, to solve with more than once: chol(H):solve(B).\n"
+      "The Cholesky factor of a positive definite H, in f64, to solve with more than once: "
+      "chol(H):solve(B).\n"
       "options: jitter (true: add a growing multiple of I until it works; F.jitter tells how much).",
       [](const Matrix& h, sol::optional<sol::table> table) {
         Options options("chol", table, {"jitter"});
         return Factor(h, options.get<bool>("jitter").value_or(false), "chol");
       });
   def(lua, kbcd, "local_solve(H, B [, options])",
-      "H^-1 B by Cholesky in f64, on this rank. options as for chol; when jitter was added, a line on stderr says how much.",
+      "H^-1 B by Cholesky in f64, on this rank. options as for chol; when jitter was added, a line on stderr "
+      "says how much.",
       [](const Matrix& h, const Matrix& b, sol::optional<sol::table> table) {
         Options options("local_solve", table, {"jitter"});
-        require(h.rows() == b.rows(), "local_solve: H and B must have as many rows, got {} and {}", h.shape(), b.shape());
+        require(h.rows() == b.rows(), "local_solve: H and B must have as many rows, got {} and {}", h.shape(),
+                b.shape());
         Factor factor(h, options.get<bool>("jitter").value_or(false), "local_solve");
         if (factor.jitter() > 0 && comm::rank() == 0)
-          fmt::print(stderr, "local_solve: {} matrix is not positive definite; added {:.3g} to its diagonal\n", h.shape(),
-                     factor.jitter());
+          fmt::print(stderr, "local_solve: {} matrix is not positive definite; added {:.3g} to its diagonal\n",
+                     h.shape(), factor.jitter());
         return factor.solve(b);
       });
 }

@@ -1,12 +1,13 @@
-// What the helpers in scripts/kbcd need of the machine: timers, memory, the terminal, the REPL's line, interrupts.
+// What the helpers in scripts/kbcd need of the machine: timers, memory, the terminal, the REPL's line,
+// interrupts.
 #include <omp.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 
+#include "bindings/def.hpp"
 #include "bindings/line_editor.hpp"
-#include "bindings/lua.hpp"
 #include "bindings/state.hpp"
 #include "core/comm.hpp"
 #include "core/memory.hpp"
@@ -26,8 +27,17 @@ void on_interrupt(int) {
   lua_sethook(interrupted_state, stop_here, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
 }
 
+// Whether a person types: standard input is a terminal, or it is mpirun's pipe and mpirun's own is one.
+bool person_at_input() {
+  if (isatty(STDIN_FILENO)) return true;
+  std::error_code error;
+  auto input = std::filesystem::read_symlink(fmt::format("/proc/{}/fd/0", getppid()), error).string();
+  return !error && comm::size() > 1 && (input.starts_with("/dev/pts/") || input.starts_with("/dev/tty"));
+}
+
 void bind_repl(sol::state_view lua, sol::table core) {
-  core["read_line"] = [](sol::this_state L, const std::string& prompt, sol::protected_function complete) -> sol::object {
+  core["read_line"] = [](sol::this_state L, const std::string& prompt,
+                         sol::protected_function complete) -> sol::object {
     auto line = read_line(prompt, [&](const std::string& word) -> std::vector<std::string> {
       auto result = complete(word);
       if (!result.valid()) return {};
@@ -35,6 +45,7 @@ void bind_repl(sol::state_view lua, sol::table core) {
     });
     return line ? sol::make_object(L, *line) : sol::object(sol::lua_nil);
   };
+  core["person_at_input"] = &person_at_input;
   core["load_history"] = &load_history;
   core["add_history"] = &add_history_line;
   // Rank 0's text on every rank, waiting without work: for a person at a prompt.
@@ -47,7 +58,8 @@ void bind_repl(sol::state_view lua, sol::table core) {
   // f() with Ctrl-C as an error inside it.
   core["interruptible"] = [](sol::this_state L, sol::protected_function f) {
     interrupted_state = L;
-    struct sigaction action {}, before {};
+    struct sigaction action {
+    }, before{};
     action.sa_handler = on_interrupt;
     sigaction(SIGINT, &action, &before);
     auto result = f();
@@ -77,13 +89,14 @@ void bind_system(sol::state_view lua, sol::table kbcd) {
   def(lua, kbcd, "memory_in_use()", "Bytes in live matrices and blocks of this process.",
       [] { return static_cast<double>(memory::in_use()); });
   def(lua, kbcd, "memory_budget([size])",
-      "What blocks may take together on this rank, in bytes; a number of bytes or a text such as \"8G\" sets it.",
+      "What blocks may take together on this rank, in bytes; a number of bytes or a text such as \"8G\" sets "
+      "it.",
       [](sol::object size, sol::this_state L) {
         if (size.is<std::string>())
-          memory::set_budget(memory::parse_size(size.as<std::string>()));
+          memory::set_budget(memory::parse_size("memory_budget", size.as<std::string>()));
         else if (size.get_type() == sol::type::number && size.as<double>() >= 1)
           memory::set_budget(static_cast<std::size_t>(size.as<double>()));
-        else if (size.valid() && size.get_type() != sol::type::lua_nil)
+        else if (size.get_type() != sol::type::lua_nil)
           fail("memory_budget: argument 1 (size): bytes or a text such as \"8G\" expected, got {}", describe(L, 1));
         return static_cast<double>(memory::budget());
       });

@@ -55,12 +55,14 @@ void set_up() {
 
 std::optional<std::string> read_line(const std::string& prompt, const Completer& complete) {
   if (!isatty(STDIN_FILENO)) {
+    std::cout << prompt << std::flush;
     std::string line;
     return std::getline(std::cin, line) ? std::optional(line) : std::nullopt;
   }
   set_up();
   completer = complete;
-  struct sigaction action {}, before {};
+  struct sigaction action {
+  }, before{};
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, &before);
   if (sigsetjmp(interrupted, 1)) {

@@ -43,11 +43,11 @@ struct CommandLine {
   std::optional<std::size_t> memory;
 };
 
-Int whole_number(const std::string& option, const std::string& text, Int least) {
+Int whole_number(const std::string& option, const std::string& text, Int least, Int most) {
   Int value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc{} && end == text.data() + text.size() && value >= least,
-          "{}: a whole number from {} up expected, got '{}'", option, least, text);
+  require(error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most,
+          "{}: a whole number from {} to {} expected, got '{}'", option, least, most, text);
   return value;
 }
 
@@ -61,14 +61,22 @@ CommandLine parse(int argc, char** argv) {
   for (; i < argc; ++i) {
     std::string option = argv[i];
     if (option == "-" || option.empty() || option[0] != '-') break;
-    if (option == "--help" || option == "-h") line.help = true;
-    else if (option == "--version" || option == "-v") line.version = true;
-    else if (option == "-i") line.interactive = true;
-    else if (option == "-e") line.code = value(option);
-    else if (option == "--threads") line.threads = whole_number(option, value(option), 1);
-    else if (option == "--seed") line.seed = whole_number(option, value(option), 0);
-    else if (option == "--memory") line.memory = memory::parse_size(value(option));
-    else fail("unknown option '{}'; known: -e, -i, -, --threads, --memory, --seed, --version, --help", option);
+    if (option == "--help" || option == "-h")
+      line.help = true;
+    else if (option == "--version" || option == "-v")
+      line.version = true;
+    else if (option == "-i")
+      line.interactive = true;
+    else if (option == "-e")
+      line.code = value(option);
+    else if (option == "--threads")
+      line.threads = whole_number(option, value(option), 1, 4096);
+    else if (option == "--seed")
+      line.seed = whole_number(option, value(option), 0, Int{1} << 53);
+    else if (option == "--memory")
+      line.memory = memory::parse_size("--memory", value(option));
+    else
+      fail("unknown option '{}'; known: -e, -i, -, --threads, --memory, --seed, --version, --help", option);
   }
   if (!line.code && i < argc) line.script = argv[i++];
   line.args.assign(argv + i, argv + argc);
@@ -77,7 +85,8 @@ CommandLine parse(int argc, char** argv) {
 
 int cores_of_process() {
   cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                     : static_cast<int>(std::thread::hardware_concurrency());
 }
 
 // Bound ranks use the cores they are bound to; unbound ones share the machine's.
@@ -87,7 +96,8 @@ void set_threads(const CommandLine& line) {
   int threads = static_cast<int>(line.threads.value_or(std::getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : share));
   blas::set_threads(threads);
   if (threads > 1 && threads * comm::node_size() > machine && comm::rank() == 0)
-    fmt::print(stderr, "kbcd: {} ranks of {} threads on {} cores will be slow; lower --threads or the number of ranks\n",
+    fmt::print(stderr,
+               "kbcd: {} ranks of {} threads on {} cores will be slow; lower --threads or the number of ranks\n",
                comm::node_size(), threads, machine);
 }
 

@@ -35,9 +35,15 @@ int on_exception(lua_State* L, sol::optional<const std::exception&>, sol::string
   return 1;
 }
 
-int add_traceback(lua_State* L) {
+// An error of any type as a text.
+int message_of(lua_State* L) {
   if (!lua_isstring(L, 1) && !luaL_callmeta(L, 1, "__tostring"))
     lua_pushfstring(L, "(an error object that is a %s)", luaL_typename(L, 1));
+  return 1;
+}
+
+int add_traceback(lua_State* L) {
+  message_of(L);
   luaL_traceback(L, L, lua_tostring(L, -1), 1);
   return 1;
 }
@@ -87,6 +93,8 @@ State::State() {
   lua_.open_libraries();
   lua_State* L = lua_.lua_state();
   lua_.set_exception_handler(&on_exception);
+  lua_pushcfunction(L, message_of);
+  sol::protected_function::set_default_handler(sol::stack::pop<sol::object>(L));
   auto gc64 = lua_.safe_script("return require('ffi').abi('gc64')", sol::script_pass_on_error);
   require(gc64.valid() && gc64.get<bool>(), "this LuaJIT was built without GC64 and cannot address our matrices");
 

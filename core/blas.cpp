@@ -34,8 +34,8 @@ CBLAS_TRANSPOSE flag(bool transposed) {
 
 template <class T, class Gemm>
 void any_gemm(Gemm call, T factor, View<T> a, View<T> b, bool accumulate, View<T> c) {
-  require(a.cols == b.rows && c.rows == a.rows && c.cols == b.cols, "product: cannot multiply {}x{} by {}x{} into {}x{}",
-          a.rows, a.cols, b.rows, b.cols, c.rows, c.cols);
+  require(a.cols == b.rows && c.rows == a.rows && c.cols == b.cols,
+          "product: cannot multiply {}x{} by {}x{} into {}x{}", a.rows, a.cols, b.rows, b.cols, c.rows, c.cols);
   if (c.transposed) return any_gemm(call, factor, b.t(), a.t(), accumulate, c.t());
   if (c.rows == 0 || c.cols == 0) return;
   if (a.cols == 0) {
@@ -108,7 +108,7 @@ void mirror(const Matrix& c) {
 
 Matrix product(const Matrix& a, const Matrix& b) {
   require(a.cols() == b.rows(), "product: the inner sizes must agree, got {} times {}", a.shape(), b.shape());
-  DType type = a.dtype() == DType::f32 && b.dtype() == DType::f32 ? DType::f32 : DType::f64;
+  DType type = wider(a, b);
   auto typed = [&](const Matrix& m) { return m.dtype() == type ? m : m.to(type); };
   Matrix x = typed(a), y = typed(b), c(a.rows(), b.cols(), type);
   dispatch(type, [&]<class T>() { gemm(T(1), x.view<T>(), y.view<T>(), false, c.view<T>()); });
@@ -150,12 +150,13 @@ Eigen symmetric_eigen(const Matrix& a) {
   int n = narrow(a.rows()), ld = n, info = 0, isize = 0, query = -1;
   double* v = vectors.view<double>().data;
   double* w = values.view<double>().data;
-  dsyevd_("V", "U", &n, v, &ld, w, &size, &query, &isize, &query, &info);
+  // LAPACK's lower triangle of columns is our upper one of rows.
+  dsyevd_("V", "L", &n, v, &ld, w, &size, &query, &isize, &query, &info);
   std::vector<int> iwork(std::max(1, isize));
   int liwork = narrow(iwork.size());
   with_workspace("eig", [&](double* work, int lwork, int* info) {
     if (lwork < 0) return void(*work = size);
-    dsyevd_("V", "U", &n, v, &ld, w, work, &lwork, iwork.data(), &liwork, info);
+    dsyevd_("V", "L", &n, v, &ld, w, work, &lwork, iwork.data(), &liwork, info);
   });
   return {values, vectors.t().clone()};  // LAPACK's columns are our rows
 }
@@ -166,13 +167,13 @@ Qr qr(const Matrix& a) {
   int m = narrow(a.rows()), n = narrow(a.cols()), s = std::min(m, n);
   std::vector<double> tau(s);
   double* data = columns.view<double>().data;
-  with_workspace("qr", [&](double* work, int lwork, int* info) { dgeqrf_(&m, &n, data, &m, tau.data(), work, &lwork, info); });
+  with_workspace(
+      "qr", [&](double* work, int lwork, int* info) { dgeqrf_(&m, &n, data, &m, tau.data(), work, &lwork, info); });
   Matrix r = Matrix::zeros(s, n);
   for (Int i = 0; i < s; ++i)
     for (Int j = i; j < n; ++j) r.set(i, j, columns.get(j, i));
-  with_workspace("qr", [&](double* work, int lwork, int* info) {
-    dorgqr_(&m, &s, &s, data, &m, tau.data(), work, &lwork, info);
-  });
+  with_workspace(
+      "qr", [&](double* work, int lwork, int* info) { dorgqr_(&m, &s, &s, data, &m, tau.data(), work, &lwork, info); });
   Matrix q = columns.row_block(0, s).t().clone();
   auto rv = r.view<double>(), qv = q.view<double>();
   for (Int i = 0; i < s; ++i) {
@@ -211,7 +212,8 @@ std::string cpu_kernel() {
   return openblas_get_corename();
 }
 
-// OpenBLAS falls back to the kernels of a 2004 CPU on a model that is newer than itself: a fifth of the speed.
+// OpenBLAS falls back to the kernels of a 2004 CPU on a model that is newer than itself: a fifth of the
+// speed.
 std::string better_kernel() {
 #ifdef __x86_64__
   auto is_one_of = [chosen = cpu_kernel()](std::initializer_list<const char*> names) {

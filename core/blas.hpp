@@ -45,9 +45,9 @@ struct Svd {
 Svd svd(const Matrix& a);
 
 void set_threads(int threads);
-std::string version();      // "0.3.21"
-std::string cpu_kernel();   // the micro-kernel that OpenBLAS chose for this CPU
+std::string version();        // "0.3.21"
+std::string cpu_kernel();     // the micro-kernel that OpenBLAS chose for this CPU
 std::string better_kernel();  // a faster one that this CPU can run, if an old OpenBLAS did not know the CPU; else ""
-bool uses_openmp();         // whether its threads are those of our own loops
+bool uses_openmp();           // whether its threads are those of our own loops
 
 }  // namespace kbcd::blas

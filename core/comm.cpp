@@ -206,8 +206,8 @@ Request::Request(std::vector<Matrix> matrices) : state_(std::make_unique<State>(
   state_->begin(state_->f64);
 }
 
-// No MPI in a destructor: a collector would call it at different moments on different ranks. The buffers of a request
-// that nobody waited for stay alive, since MPI may still write to them.
+// No MPI in a destructor: a collector would call it at different moments on different ranks. The buffers of a
+// request that nobody waited for stay alive, since MPI may still write to them.
 Request::~Request() {
   if (state_ && !state_->requests.empty()) state_.release();
 }

@@ -73,14 +73,30 @@ void require_numbers(const char* what, const Matrix& a) {
 void apply(const Matrix& a, Unary f) {
   each_line(a, [f](auto x) {
     switch (f) {
-      case Unary::exp: x = x.exp(); break;
-      case Unary::log: x = x.log(); break;
-      case Unary::cos: x = x.cos(); break;
-      case Unary::sin: x = x.sin(); break;
-      case Unary::sqrt: x = x.sqrt(); break;
-      case Unary::abs: x = x.abs(); break;
-      case Unary::square: x = x.square(); break;
-      case Unary::tanh: x = x.tanh(); break;
+      case Unary::exp:
+        x = x.exp();
+        break;
+      case Unary::log:
+        x = x.log();
+        break;
+      case Unary::cos:
+        x = x.cos();
+        break;
+      case Unary::sin:
+        x = x.sin();
+        break;
+      case Unary::sqrt:
+        x = x.sqrt();
+        break;
+      case Unary::abs:
+        x = x.abs();
+        break;
+      case Unary::square:
+        x = x.square();
+        break;
+      case Unary::tanh:
+        x = x.tanh();
+        break;
     }
   });
 }
@@ -152,9 +168,9 @@ double norm(const Matrix& a) {
 }
 
 double dot(const Matrix& a, const Matrix& b) {
-  Matrix c = a.clone();
-  multiply(c, b);
-  return sum(c);
+  Matrix products = a.to(DType::f64);
+  multiply(products, b);
+  return sum(products);
 }
 
 double trace(const Matrix& a) {
@@ -171,10 +187,11 @@ bool all_finite(const Matrix& a) {
 double largest_difference(const Matrix& a, const Matrix& b) {
   require_same_shape("difference", a, b);
   if (a.size() == 0) return 0;
-  Matrix d = a.to(DType::f64);
-  add(d, -1, b);
-  apply(d, Unary::abs);
-  return maximum(d);
+  Matrix difference = a.to(DType::f64);
+  each_line_pair("difference", difference, b, [](auto x, auto y) {
+    for (Int j = 0; j < x.size(); ++j) x[j] = x[j] == y[j] ? 0 : std::abs(x[j] - y[j]);  // equal infinities differ by 0
+  });
+  return maximum(difference);
 }
 
 Matrix row_sums(const Matrix& a) {

@@ -10,7 +10,7 @@
 namespace kbcd {
 
 Index Index::range(Int first, Int count) {
-  require(count >= 0, "Index.range: the end must not come before the start");
+  require(count >= 0, "Index.range: last >= first - 1 expected, got {} to {}", first + 1, first + count);
   std::vector<Int> values(count);
   std::iota(values.begin(), values.end(), first);
   return Index(std::move(values));

@@ -1,7 +1,7 @@
 // Index: an ordered set of row or column numbers; and Layout: which rank owns which row.
 //
-// Numbers are 0-based here and 1-based in Lua; the bindings convert once. Permutations and samples come from the
-// counter-based generator, so they are equal on every rank and for every number of ranks.
+// Numbers are 0-based here and 1-based in Lua; the bindings convert once. Permutations and samples come from
+// the counter-based generator, so they are equal on every rank and for every number of ranks.
 #pragma once
 
 #include <cstdint>
@@ -30,20 +30,21 @@ class Index {
   bool operator==(const Index&) const = default;
 
   Index slice(Int first, Int count) const;
-  Index take(const Index& positions) const;              // this[positions]
-  std::vector<Index> partition(Int b) const;             // consecutive pieces of b; the last may be shorter
+  Index take(const Index& positions) const;   // this[positions]
+  std::vector<Index> partition(Int b) const;  // consecutive pieces of b; the last may be shorter
   static Index concatenate(const std::vector<Index>& parts);
   Index sorted() const;
 
-  void require_within(const char* what, Int n) const;    // every number in [0, n)
+  void require_within(const char* what, Int n) const;  // every number in [0, n)
   void require_distinct(const char* what) const;
 
  private:
   std::vector<Int> values_;
 };
 
-// Rows [0, n) in contiguous shares that differ by at most one row. Blocks are random sets of rows, so contiguous shares
-// keep every block as evenly spread as a random spread would, and a rank can read its share of a file in one piece.
+// Rows [0, n) in contiguous shares that differ by at most one row. Blocks are random sets of rows, so
+// contiguous shares keep every block as evenly spread as a random spread would, and a rank can read its share
+// of a file in one piece.
 struct Layout {
   Int n;
   int ranks;

@@ -18,8 +18,7 @@ template <class T, class U>
 void convert(View<T> to, View<U> from) {
   if (to.transposed) to = to.t(), from = from.t();
   if (!from.transposed) {
-    parallel_for(to.rows, to.rows * to.cols,
-                 [&](Int i) { std::copy_n(from.line(i), to.cols, to.line(i)); });
+    parallel_for(to.rows, to.rows * to.cols, [&](Int i) { std::copy_n(from.line(i), to.cols, to.line(i)); });
     return;
   }
   constexpr Int tile = 32;
@@ -97,10 +96,12 @@ Matrix Matrix::contiguous(DType dtype) const {
 
 void Matrix::copy_from(const Matrix& other) const {
   require_same_shape("copy", *this, other);
-  if (buffer_ == other.buffer_) return copy_from(other.clone());  // the views may overlap
-  dispatch(dtype_, [&]<class T>() {
-    dispatch(other.dtype_, [&]<class U>() { convert(view<T>(), other.view<U>()); });
-  });
+  if (shares(other)) return copy_from(other.clone());  // the views may overlap
+  dispatch(dtype_, [&]<class T>() { dispatch(other.dtype_, [&]<class U>() { convert(view<T>(), other.view<U>()); }); });
+}
+
+DType wider(const Matrix& a, const Matrix& b) {
+  return a.dtype() == DType::f32 && b.dtype() == DType::f32 ? DType::f32 : DType::f64;
 }
 
 void require_same_shape(const char* what, const Matrix& a, const Matrix& b) {

@@ -1,7 +1,8 @@
-// Matrix: a dense local matrix of f32 or f64, row-major, as a handle on a shared buffer (copying it copies no numbers).
+// Matrix: a dense local matrix of f32 or f64, row-major, as a handle on a shared buffer (copying it copies no
+// numbers).
 //
-// A view (`t`, `block`) shares the buffer. Physically every matrix is rows of `ld` numbers; `transposed` says that the
-// logical (i, j) is the physical (j, i), so that one of the two directions is always contiguous.
+// A view (`t`, `block`) shares the buffer. Physically every matrix is rows of `ld` numbers; `transposed` says
+// that the logical (i, j) is the physical (j, i), so that one of the two directions is always contiguous.
 #pragma once
 
 #include <memory>
@@ -62,7 +63,8 @@ class Matrix {
   DType dtype() const { return dtype_; }
   bool transposed() const { return transposed_; }
   bool same_shape(const Matrix& other) const { return rows_ == other.rows_ && cols_ == other.cols_; }
-  bool overlaps(const Matrix& other) const { return buffer_ == other.buffer_ && offset_ != other.offset_; }
+  bool shares(const Matrix& other) const { return buffer_ == other.buffer_; }
+  bool overlaps(const Matrix& other) const { return shares(other) && offset_ != other.offset_; }
   std::string shape() const { return fmt::format("{}x{}", rows_, cols_); }
 
   Matrix t() const;
@@ -74,8 +76,8 @@ class Matrix {
   void set(Int i, Int j, double value) const;
 
   Matrix clone() const { return to(dtype_); }
-  Matrix to(DType dtype) const;              // a contiguous copy, not transposed
-  Matrix contiguous(DType dtype) const;      // itself when it is that already
+  Matrix to(DType dtype) const;               // a contiguous copy, not transposed
+  Matrix contiguous(DType dtype) const;       // itself when it is that already
   void copy_from(const Matrix& other) const;  // converts; the shapes must agree
 
   template <class T>
@@ -95,6 +97,7 @@ class Matrix {
   std::shared_ptr<Buffer> buffer_;
 };
 
+DType wider(const Matrix& a, const Matrix& b);  // f64 unless both are f32
 void require_same_shape(const char* what, const Matrix& a, const Matrix& b);
 
 }  // namespace kbcd

@@ -126,7 +126,7 @@ void set_budget(std::size_t bytes) {
   budget_bytes() = bytes;
 }
 
-std::size_t parse_size(std::string_view text) {
+std::size_t parse_size(const char* what, std::string_view text) {
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   std::string_view unit(end, text.data() + text.size() - end);
@@ -138,7 +138,7 @@ std::size_t parse_size(std::string_view text) {
   if (unit == "T" || unit == "t") scale = 1099511627776.0;
   double bytes = value * scale;
   require(error == std::errc{} && std::isfinite(bytes) && bytes >= 1 && bytes < 9e18,
-          "a size such as 200M or 8G was expected, got '{}'", text);
+          "{}: a size such as 200M or 8G expected, got '{}'", what, text);
   return static_cast<std::size_t>(bytes);
 }
 

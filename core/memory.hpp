@@ -1,7 +1,7 @@
 // Large numeric buffers: aligned, counted, recycled; and the budget that blocks have to live within.
 //
-// A buffer freed is kept for the next one of about its size (fresh pages cost more than the arithmetic on them), but
-// never so that the total exceeds the most that was ever in use at once.
+// A buffer freed is kept for the next one of about its size (fresh pages cost more than the arithmetic on
+// them), but never so that the total exceeds the most that was ever in use at once.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ class Buffer {
 
 namespace memory {
 
-// Called on the main thread with the size of each new buffer, so that a language above can pace its collector.
+// Called on the main thread with the size of each new buffer, so that a language above can pace its
+// collector.
 void set_allocation_hook(void (*hook)(std::size_t bytes));
 
 std::size_t in_use();         // bytes in live buffers
@@ -41,7 +42,7 @@ std::size_t available();      // free memory of this machine, in bytes
 std::size_t budget();  // bytes that materialised blocks of this process may take together
 void set_budget(std::size_t bytes);
 
-std::size_t parse_size(std::string_view text);  // "200M", "8G", "1.5g", "4096"
+std::size_t parse_size(const char* what, std::string_view text);  // "200M", "8G", "1.5g", "4096"
 
 }  // namespace memory
 }  // namespace kbcd

@@ -1,4 +1,5 @@
-// Loops over rows on the one OpenMP pool that OpenBLAS uses too. Inside such a loop BLAS calls run on one thread.
+// Loops over rows on the one OpenMP pool that OpenBLAS uses too. Inside such a loop BLAS calls run on one
+// thread.
 #pragma once
 
 #include <omp.h>
@@ -15,7 +16,8 @@ inline int thread_count() {
   return omp_get_max_threads();
 }
 
-// Calls f(i) for i in [0, count), on all threads when the whole is worth it (`work`: elementary operations in all).
+// Calls f(i) for i in [0, count), on all threads when the whole is worth it (`work`: elementary operations in
+// all).
 template <class F>
 void parallel_for(Int count, Int work, F&& f) {
   constexpr Int worth_it = 1 << 15;

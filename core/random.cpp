@@ -9,8 +9,8 @@ namespace kbcd {
 
 using Philox = r123::Philox4x32;
 
-// The stream and the user's number go into the key through a Philox call of their own, so that the counter is free for
-// row and position.
+// The stream and the user's number go into the key through a Philox call of their own, so that the counter is
+// free for row and position.
 Random::Random(std::uint64_t seed, Stream stream, std::uint32_t user) {
   auto key = Philox{}({{static_cast<std::uint32_t>(stream), user, 0, 0}},
                       {{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}});

@@ -1,5 +1,5 @@
-// Counter-based randomness (Philox 4x32-10): number s of row r is a pure function of (seed, stream, r, s), so that any
-// rank can make any part and a run is the same on any number of ranks and threads.
+// Counter-based randomness (Philox 4x32-10): number s of row r is a pure function of (seed, stream, r, s), so
+// that any rank can make any part and a run is the same on any number of ranks and threads.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class Random {
   Random(std::uint64_t seed, Stream stream, std::uint32_t user = 0);
 
   std::uint64_t bits(std::uint64_t row, std::uint32_t s) const;
-  double uniform(std::uint64_t row, std::uint32_t s) const;            // in (0, 1)
-  std::uint64_t below(std::uint64_t bound, std::uint64_t row) const;   // in [0, bound)
-  void normals(std::uint64_t row, std::span<double> out) const;        // N(0, 1)
+  double uniform(std::uint64_t row, std::uint32_t s) const;           // in (0, 1)
+  std::uint64_t below(std::uint64_t bound, std::uint64_t row) const;  // in [0, bound)
+  void normals(std::uint64_t row, std::span<double> out) const;       // N(0, 1)
 
  private:
   std::uint32_t key_[2];

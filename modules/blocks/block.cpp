@@ -63,8 +63,8 @@ bool Block::make_room() {
   return true;
 }
 
-// visit(thread, first, panel) for panels that cover the block, each on one thread, computed before its first visit.
-// Panel i is always thread i mod t's, so that sums a thread keeps are the same from run to run.
+// visit(thread, first, panel) for panels that cover the block, each on one thread, computed before its first
+// visit. Panel i is always thread i mod t's, so that sums a thread keeps are the same from run to run.
 template <class T, class Visit>
 void Block::each_panel(Visit&& visit) {
   bool keep = make_room();
@@ -186,7 +186,7 @@ Matrix Block::gram(DType precision) {
   double start = now();
   Matrix g = Matrix::zeros(cols(), cols(), precision);
   constexpr Int slab_bytes = Int{64} << 20;
-  Int height = std::max(panel_rows, slab_bytes / std::max<Int>(1, cols() * 8));
+  Int height = rows_within_budget(std::max(panel_rows, slab_bytes / std::max<Int>(1, cols() * 8)), cols() * 8, 1);
   dispatch(dtype(), [&]<class T>() {
     dispatch(precision, [&]<class G>() {
       if constexpr (std::is_same_v<T, G>) {
@@ -218,7 +218,8 @@ Matrix Block::dense() {
 }
 
 Matrix Block::rows(const Index& j) {
-  require(source_->has_all_rows(), "block:rows: this block was made with {{rows = …}}; make one with the rows you want");
+  require(source_->has_all_rows(),
+          "block:rows: this block was made with {{rows = …}}; make one with the rows you want");
   auto& x = source_->data();
   Index here = x.local_rows(j);
   Matrix mine(here.size(), cols(), dtype());
@@ -229,10 +230,12 @@ Matrix Block::rows(const Index& j) {
       return;
     }
     Timer timer(source_->name());
-    Int step = source_->main_thread_only() ? std::max<Int>(1, here.size()) : 64, steps = (here.size() + step - 1) / step;
+    Int step = source_->main_thread_only() ? std::max<Int>(1, here.size()) : 64,
+        steps = (here.size() + step - 1) / step;
     auto fill = [&](Int p) {
       Int first = p * step, count = std::min(step, here.size() - first);
-      source_->fill_rows<T>({here.values().data() + first, static_cast<std::size_t>(count)}, to.rows_from(first, count));
+      source_->fill_rows<T>({here.values().data() + first, static_cast<std::size_t>(count)},
+                            to.rows_from(first, count));
     };
     if (source_->main_thread_only())
       for (Int p = 0; p < steps; ++p) fill(p);
@@ -245,6 +248,7 @@ Matrix Block::rows(const Index& j) {
 std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
                                     std::optional<Index> rows, const DataSet& centers) {
   require(columns.size() > 0, "KernelBlock: at least one column expected");
+  columns.require_within("KernelBlock", centers.n());
   require(centers.d() == x.d(), "KernelBlock: the centres have {} columns, X has {}", centers.d(), x.d());
   return std::make_shared<Block>(
       std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), centers.gather(columns)));

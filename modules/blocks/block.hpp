@@ -1,8 +1,8 @@
 // Block: the n x b operator that KernelBlock and RandomFeaturesBlock give; this rank's rows of it.
 //
-// Nothing is computed until the first product. Then the block is kept in memory if it fits the budget (older blocks make
-// room), and every product after that reads it; a block that does not fit is computed anew, in panels of rows, for each
-// product. The result is the same.
+// Nothing is computed until the first product. Then the block is kept in memory if it fits the budget (older
+// blocks make room), and every product after that reads it; a block that does not fit is computed anew, in
+// panels of rows, for each product. The result is the same.
 #pragma once
 
 #include <memory>
@@ -24,12 +24,12 @@ class Block {
   const char* name() const { return source_->name(); }
   bool kept() const { return filled_; }
 
-  Matrix t_times(const Matrix& a);          // B' a: this rank's part of the sum, f64
-  Matrix times(const Matrix& d);            // B d: this rank's rows, f64
-  Matrix gram(DType precision);             // B' B: this rank's part of the sum
-  Matrix dense();                           // a copy of this rank's rows
-  Matrix rows(const Index& j);              // rows j of all ranks, on every rank (collective)
-  void release();                           // forgets the numbers; they can be computed again
+  Matrix t_times(const Matrix& a);  // B' a: this rank's part of the sum, f64
+  Matrix times(const Matrix& d);    // B d: this rank's rows, f64
+  Matrix gram(DType precision);     // B' B: this rank's part of the sum
+  Matrix dense();                   // a copy of this rank's rows
+  Matrix rows(const Index& j);      // rows j of all ranks, on every rank (collective)
+  void release();                   // forgets the numbers; they can be computed again
 
  private:
   bool make_room();
@@ -40,7 +40,7 @@ class Block {
   void fill_now();
 
   std::unique_ptr<PanelSource> source_;
-  Matrix slab_;           // rows() x cols(), when kept
+  Matrix slab_;  // rows() x cols(), when kept
   bool has_slab_ = false;
   bool filled_ = false;
 };

@@ -78,8 +78,7 @@ KernelPanels::KernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr
     apply(squares, Unary::square);
     norms_ = row_sums(squares).t().to(dtype());
   }
-  if (kernel_->metric() == Metric::cosine)
-    dispatch(dtype(), [&]<class T>() { normalize_rows(centers_.view<T>()); });
+  if (kernel_->metric() == Metric::cosine) dispatch(dtype(), [&]<class T>() { normalize_rows(centers_.view<T>()); });
 }
 
 template <class T>

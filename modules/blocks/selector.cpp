@@ -20,7 +20,8 @@ Matrix Selector::times(const Matrix& d) const {
 
 Matrix Selector::t_times(const Matrix& a) const {
   Int first = layout_.first(comm::rank()), count = layout_.count(comm::rank());
-  require(a.rows() == count, "Selector:t() * A: A must have this rank's {} of the {} rows, got {}", count, n(), a.shape());
+  require(a.rows() == count, "Selector:t() * A: A must have this rank's {} of the {} rows, got {}", count, n(),
+          a.shape());
   Matrix out = Matrix::zeros(columns_.size(), a.cols(), a.dtype());
   for (Int j : layout_.owned_positions(columns_, comm::rank()))
     out.row_block(j, 1).copy_from(a.row_block(columns_[j] - first, 1));

@@ -12,8 +12,8 @@ void require_finite(const Matrix& local, Int first, const std::string& source) {
   if (all_finite(local)) return;
   for (Int i = 0; i < local.rows(); ++i)
     for (Int j = 0; j < local.cols(); ++j)
-      require(std::isfinite(local.get(i, j)), "{}: row {}, column {} is {}; every value must be a finite number", source,
-              first + i + 1, j + 1, local.get(i, j));
+      require(std::isfinite(local.get(i, j)), "{}: row {}, column {} is {}; every value must be a finite number",
+              source, first + i + 1, j + 1, local.get(i, j));
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ DataSet DataSet::generate(Int n, Int d, const std::function<Matrix(Int, Int)>& r
 }
 
 Matrix DataSet::gather(const Index& rows) const {
-  rows.require_within("rows of the data set", n());
+  rows.require_within("DataSet:gather", n());
   return comm::gather_rows(local_, layout_, rows);
 }
 

@@ -1,4 +1,5 @@
-// DataSet: n rows of d numbers, spread over the ranks; each rank holds the rows that core/index's Layout gives it.
+// DataSet: n rows of d numbers, spread over the ranks; each rank holds the rows that core/index's Layout
+// gives it.
 #pragma once
 
 #include <functional>
@@ -25,10 +26,10 @@ class DataSet {
   const Matrix& local() const { return local_; }
   Int first() const { return layout_.first(comm::rank()); }
 
-  Matrix gather(const Index& rows) const;        // these rows, on every rank (collective)
-  DataSet subset(const Index& rows) const;       // these rows as a data set of their own, spread anew (collective)
+  Matrix gather(const Index& rows) const;   // these rows, on every rank (collective)
+  DataSet subset(const Index& rows) const;  // these rows as a data set of their own, spread anew (collective)
   DataSet to(DType dtype) const;
-  Index local_rows(const Index& rows) const;     // where those of `rows` that live here are in local()
+  Index local_rows(const Index& rows) const;  // where those of `rows` that live here are in local()
 
  private:
   Layout layout_;

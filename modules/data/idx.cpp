@@ -1,5 +1,5 @@
-// idx, the format of MNIST and its kin: 0, 0, a type byte, the number of dimensions, the dimensions, numbers; all
-// big-endian. One dimension (labels) gives n x 1; u8 images give rows in [0, 1].
+// idx, the format of MNIST and its kin: 0, 0, a type byte, the number of dimensions, the dimensions, numbers;
+// all big-endian. One dimension (labels) gives n x 1; u8 images give rows in [0, 1].
 #include <array>
 #include <cstdint>
 
@@ -10,12 +10,18 @@ namespace {
 
 RawArray element_type(int code, const std::string& path) {
   switch (code) {
-    case 0x08: return {'u', 1, true, false, {}};
-    case 0x09: return {'i', 1, true, false, {}};
-    case 0x0B: return {'i', 2, true, false, {}};
-    case 0x0C: return {'i', 4, true, false, {}};
-    case 0x0D: return {'f', 4, true, false, {}};
-    case 0x0E: return {'f', 8, true, false, {}};
+    case 0x08:
+      return {'u', 1, true, false, {}};
+    case 0x09:
+      return {'i', 1, true, false, {}};
+    case 0x0B:
+      return {'i', 2, true, false, {}};
+    case 0x0C:
+      return {'i', 4, true, false, {}};
+    case 0x0D:
+      return {'f', 4, true, false, {}};
+    case 0x0E:
+      return {'f', 8, true, false, {}};
   }
   fail("{}: idx element type 0x{:02x} is none of 08, 09, 0B, 0C, 0D, 0E", path, code);
 }

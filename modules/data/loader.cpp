@@ -64,8 +64,8 @@ Int ByteReader::read_some(void* to, Int bytes) {
     int n = gzread(static_cast<gzFile>(file_), static_cast<char*>(to) + got, std::min(most, bytes - got));
     int code = Z_OK;
     const char* message = gzerror(static_cast<gzFile>(file_), &code);
-    require(n >= 0 && (code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR), "{}: damaged at byte {} ({})", path_,
-            position_ + got, message);
+    require(n >= 0 && (code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR), "{}: damaged at byte {} ({})",
+            path_, position_ + got, message);
     if (n == 0) break;
     got += n;
   }
@@ -75,8 +75,8 @@ Int ByteReader::read_some(void* to, Int bytes) {
 
 void ByteReader::read(void* to, Int bytes, const char* what) {
   Int got = read_some(to, bytes);
-  require(got == bytes, "{}: the file ends at byte {} in the middle of {}; {} more bytes expected", path_, position_, what,
-          bytes - got);
+  require(got == bytes, "{}: the file ends at byte {} in the middle of {}; {} more bytes expected", path_, position_,
+          what, bytes - got);
 }
 
 void ByteReader::skip_to(Int position) {
@@ -107,16 +107,26 @@ using Decoder = double (*)(const unsigned char*, bool);
 
 Decoder decoder(const RawArray& array, const std::string& path) {
   switch (array.kind * 16 + array.bytes) {
-    case 'u' * 16 + 1: return number_at<std::uint8_t>;
-    case 'u' * 16 + 2: return number_at<std::uint16_t>;
-    case 'u' * 16 + 4: return number_at<std::uint32_t>;
-    case 'u' * 16 + 8: return number_at<std::uint64_t>;
-    case 'i' * 16 + 1: return number_at<std::int8_t>;
-    case 'i' * 16 + 2: return number_at<std::int16_t>;
-    case 'i' * 16 + 4: return number_at<std::int32_t>;
-    case 'i' * 16 + 8: return number_at<std::int64_t>;
-    case 'f' * 16 + 4: return number_at<float>;
-    case 'f' * 16 + 8: return number_at<double>;
+    case 'u' * 16 + 1:
+      return number_at<std::uint8_t>;
+    case 'u' * 16 + 2:
+      return number_at<std::uint16_t>;
+    case 'u' * 16 + 4:
+      return number_at<std::uint32_t>;
+    case 'u' * 16 + 8:
+      return number_at<std::uint64_t>;
+    case 'i' * 16 + 1:
+      return number_at<std::int8_t>;
+    case 'i' * 16 + 2:
+      return number_at<std::int16_t>;
+    case 'i' * 16 + 4:
+      return number_at<std::int32_t>;
+    case 'i' * 16 + 8:
+      return number_at<std::int64_t>;
+    case 'f' * 16 + 4:
+      return number_at<float>;
+    case 'f' * 16 + 8:
+      return number_at<double>;
   }
   fail("{}: numbers of type {}{} are not read; f4, f8, u1..u8 or i1..i8 expected", path, array.kind, array.bytes);
 }
@@ -124,7 +134,8 @@ Decoder decoder(const RawArray& array, const std::string& path) {
 Int checked_product(const std::vector<Int>& factors, const std::string& path) {
   Int product = 1;
   for (Int f : factors)
-    require(f >= 0 && !__builtin_mul_overflow(product, f, &product), "{}: the header announces an impossible shape", path);
+    require(f >= 0 && !__builtin_mul_overflow(product, f, &product), "{}: the header announces an impossible shape",
+            path);
   return product;
 }
 
@@ -143,8 +154,7 @@ DataSet read_array(ByteReader& in, const RawArray& array, const LoadOptions& opt
   require(n <= file_rows, "{}: rows = {} asked for, the file has {}", path, n, file_rows);
 
   bool narrow = array.bytes <= 2 || (array.kind == 'f' && array.bytes == 4);
-  Matrix local(comm::layout(n).count(comm::rank()), d,
-               options.dtype.value_or(narrow ? DType::f32 : DType::f64));
+  Matrix local(comm::layout(n).count(comm::rank()), d, options.dtype.value_or(narrow ? DType::f32 : DType::f64));
   bool byte = array.kind == 'u' && array.bytes == 1;
   double scale = options.scale.value_or(byte && array.shape.size() >= 3) ? 1.0 / 255 : 1;
   require(scale == 1 || byte, "{}: scale = true is for u8 values, the file has {}{}", path, array.kind, array.bytes);

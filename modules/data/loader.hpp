@@ -12,9 +12,9 @@
 namespace kbcd {
 
 struct LoadOptions {
-  std::optional<Int> rows;      // only the first so many
-  std::optional<DType> dtype;   // default: f32 where it holds every value of the file's type, else f64
-  std::optional<bool> scale;    // u8 values divided by 255; default: yes for images (three or more dimensions)
+  std::optional<Int> rows;     // only the first so many
+  std::optional<DType> dtype;  // default: f32 where it holds every value of the file's type, else f64
+  std::optional<bool> scale;   // u8 values divided by 255; default: yes for images (three or more dimensions)
 };
 
 DataSet load(const std::string& path, const LoadOptions& options);
@@ -48,11 +48,11 @@ class ByteReader {
 
 // An array of numbers behind a header, as in .npy and idx.
 struct RawArray {
-  char kind;                // 'u', 'i', 'f'
-  int bytes;                // of one number
+  char kind;  // 'u', 'i', 'f'
+  int bytes;  // of one number
   bool big_endian;
   bool column_major;
-  std::vector<Int> shape;   // rows first; further dimensions make up the columns
+  std::vector<Int> shape;  // rows first; further dimensions make up the columns
 };
 
 DataSet read_array(ByteReader& in, const RawArray& array, const LoadOptions& options);

@@ -1,4 +1,5 @@
-// NumPy's .npy: "\x93NUMPY", version, header length, a Python dictionary with descr, fortran_order and shape, numbers.
+// NumPy's .npy: "\x93NUMPY", version, header length, a Python dictionary with descr, fortran_order and shape,
+// numbers.
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -64,7 +65,8 @@ DataSet load_npy(const std::string& path, const LoadOptions& options) {
   return read_array(in, parse_header(header, path), options);
 }
 
-const RegisteredLoader npy("npy", [](std::string_view bytes) { return bytes.starts_with(magic); }, load_npy);
+const RegisteredLoader npy(
+    "npy", [](std::string_view bytes) { return bytes.starts_with(magic); }, load_npy);
 
 }  // namespace
 }  // namespace kbcd

@@ -1,7 +1,7 @@
 // Random feature maps z(x) in R^p with E z(x)·z(y) = K(x, y).
 //
-// A map is one file: a class derived from FeatureMap and `static const RegisteredFeatureMap<…>` at its end. Feature j
-// depends on (seed, j) alone, so that any rank makes any block of features.
+// A map is one file: a class derived from FeatureMap and `static const RegisteredFeatureMap<…>` at its end.
+// Feature j depends on (seed, j) alone, so that any rank makes any block of features.
 #pragma once
 
 #include <functional>

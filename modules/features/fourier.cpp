@@ -1,5 +1,5 @@
-// fourier: z_j(x) = √(2/p) cos(ω_j·x + b_j) with ω_j from the kernel's spectral measure and b_j from Unif[0, 2π]
-// (Rahimi and Recht, 2007).
+// fourier: z_j(x) = √(2/p) cos(ω_j·x + b_j) with ω_j from the kernel's spectral measure and b_j from Unif[0,
+// 2π] (Rahimi and Recht, 2007).
 #include "modules/features/feature_map.hpp"
 
 namespace kbcd {

@@ -1,5 +1,6 @@
-// orthogonal: Fourier cosines whose frequencies are orthogonal within each group of d: ω_j = ‖ω'_j‖ q_j, with ω'_j as in
-// `fourier` and q_j a row of a random rotation of the group (Yu et al., 2016). For kernels whose measure is isotropic.
+// orthogonal: Fourier cosines whose frequencies are orthogonal within each group of d: ω_j = ‖ω'_j‖ q_j, with
+// ω'_j as in `fourier` and q_j a row of a random rotation of the group (Yu et al., 2016). For kernels whose
+// measure is isotropic.
 #include <cmath>
 #include <map>
 
@@ -33,8 +34,8 @@ class Orthogonal : public CosineMap {
   }
 
  private:
-  // The Q of a Gaussian d x d matrix, R's diagonal positive: uniform over rotations and reflections. Kept, since the
-  // blocks of a random partition touch every group.
+  // The Q of a Gaussian d x d matrix, R's diagonal positive: uniform over rotations and reflections. Kept,
+  // since the blocks of a random partition touch every group.
   Matrix rotation_of(Int group, Int d) const {
     auto& kept = rotations_[{group, d}];
     if (kept.size() == 0) {

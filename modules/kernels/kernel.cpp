@@ -29,7 +29,7 @@ const char* name(Metric metric) {
 Metric parse_metric(const std::string& text) {
   for (auto& [value, known] : metrics)
     if (text == known) return value;
-  fail("metric: one of dot, cosine, sqeuclidean, manhattan expected, got '{}'", text);
+  fail("kernel.custom: metric: one of dot, cosine, sqeuclidean, manhattan expected, got '{}'", text);
 }
 
 Params::Params(std::string owner, std::map<std::string, double> values, const std::vector<std::string>& known)
@@ -63,14 +63,17 @@ void Params::complain(const std::string& message) const {
 }
 
 void Kernel::frequency(std::uint64_t, Int, std::span<double>) const {
-  fail("the {} kernel has no random Fourier features: it is not translation-invariant, or its measure is not known; "
-       "rbf, laplacian and matern have them",
-       name());
+  fail(
+      "the {} kernel has no random Fourier features: it is not translation-invariant, or its measure is not "
+      "known; "
+      "rbf, laplacian and matern have them",
+      name());
 }
 
 std::string describe(const Kernel& kernel) {
   std::string params;
-  for (auto& [key, value] : kernel.params()) params += fmt::format("{}{}={:.6g}", params.empty() ? "" : ", ", key, value);
+  for (auto& [key, value] : kernel.params())
+    params += fmt::format("{}{}={:.6g}", params.empty() ? "" : ", ", key, value);
   return kernel.name() + "{" + params + "}";
 }
 

@@ -1,7 +1,8 @@
 // Kernels K(x, y) = kappa(metric(x, y)).
 //
 // A kernel is one file: a class with its formula on top, derived from KernelOf, and `static const
-// RegisteredKernel<…>` at its end. The panel machinery computes the metric through one gemm; kappa works in place.
+// RegisteredKernel<…>` at its end. The panel machinery computes the metric through one gemm; kappa works in
+// place.
 #pragma once
 
 #include <Eigen/Core>
@@ -71,7 +72,7 @@ class KernelOf : public Kernel {
   void lines(View<T> values) const {
     for (Int i = 0; i < values.rows; ++i) {
       Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>> line(values.line(i), values.cols);
-      static_cast<const Derived&>(*this)(line);
+      static_cast<const Derived&> (*this)(line);
     }
   }
 };

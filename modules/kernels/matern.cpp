@@ -1,5 +1,6 @@
 // matern, with r = ‖x − y‖ / σ:  ν = 1/2: exp(−r);  ν = 3/2: (1 + √3 r) exp(−√3 r);
-// ν = 5/2: (1 + √5 r + 5 r²/3) exp(−√5 r). Its spectral measure is a multivariate t with 2ν degrees of freedom.
+// ν = 5/2: (1 + √5 r + 5 r²/3) exp(−√5 r). Its spectral measure is a multivariate t with 2ν degrees of
+// freedom.
 #include <array>
 #include <cmath>
 

@@ -16,9 +16,7 @@ class Polynomial : public KernelOf<Polynomial, Metric::dot> {
   }
 
   std::string name() const override { return "polynomial"; }
-  std::map<std::string, double> params() const override {
-    return {{"degree", degree_}, {"gamma", gamma_}, {"c", c_}};
-  }
+  std::map<std::string, double> params() const override { return {{"degree", degree_}, {"gamma", gamma_}, {"c", c_}}; }
 
   template <class Array>
   void operator()(Array& t) const {

@@ -19,9 +19,11 @@ Factor::Factor(const Matrix& h, bool may_jitter, const char* what) {
     if (jitter_ > 0) add_diagonal(l_, jitter_);
     Int pivot = blas::cholesky(l_.view<double>());
     if (pivot == 0) return;
-    require(may_jitter, "{}: {} matrix is not positive definite (pivot {}); raise lambda or gamma, or ask for jitter", what,
-            h.shape(), pivot);
-    require(step > 0 && jitter_ < most, "{}: {} matrix is not positive definite, even with {} added to its diagonal", what,
+    require(may_jitter, "{}: {} matrix is not positive definite (pivot {}); raise lambda or gamma, or ask for jitter",
+            what, h.shape(), pivot);
+    require(step > 0, "{}: {} matrix is not positive definite and jitter cannot help: its trace is {}", what, h.shape(),
+            trace(h));
+    require(jitter_ < most, "{}: {} matrix is not positive definite, even with {} added to its diagonal", what,
             h.shape(), jitter_);
     jitter_ = jitter_ == 0 ? step : 10 * jitter_;
   }

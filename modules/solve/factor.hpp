@@ -7,8 +7,8 @@ namespace kbcd {
 
 class Factor {
  public:
-  // `may_jitter`: a matrix that is not positive definite gets j I added, with j from 1e-2 eps tr(H) upwards in steps of
-  // ten, until it is; jitter() tells. Otherwise it is an error. `what` begins the message.
+  // `may_jitter`: a matrix that is not positive definite gets j I added, with j from 1e-2 eps tr(H) upwards
+  // in steps of ten, until it is; jitter() tells. Otherwise it is an error. `what` begins the message.
   Factor(const Matrix& h, bool may_jitter, const char* what);
 
   Int size() const { return l_.rows(); }

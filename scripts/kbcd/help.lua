@@ -36,17 +36,33 @@ local function name_of(value)
   return type(value) == "userdata" and kbcd.type(value) or nil
 end
 
+-- The words of a text in lines of at most 96 columns, each after `indent`.
+local function fill(text, indent)
+  local lines, line = {}, indent
+  for word in text:gmatch("%S+") do
+    if #line + #word > 95 and line ~= indent then lines[#lines + 1], line = line, indent end
+    line = line .. (line == indent and "" or " ") .. word
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n")
+end
+
+local function entry(text)
+  local heading, body = text:match("^([^\n]*)\n?(.*)$")
+  return heading .. "\n" .. fill(body, "    ")
+end
+
 local function overview()
   local groups, order = {}, {}
   for _, name in ipairs(sorted_names()) do
     local group = name:match("^(%w+)[.: ]") or "functions"
-    if docs[group] then group = groups[group] and group or group end
     if not groups[group] then groups[group], order[#order + 1] = {}, group end
-    if group ~= name then table.insert(groups[group], (name:gsub("^%w+[.: ]", ""))) end
+    table.insert(groups[group], (name:gsub("^%w+[.: ]", "")))
   end
   local lines = { introduction }
   for _, group in ipairs(order) do
-    if #groups[group] > 0 then lines[#lines + 1] = ("  %-10s %s"):format(group, table.concat(groups[group], ", ")) end
+    local names = fill(table.concat(groups[group], ", "), (" "):rep(13))
+    lines[#lines + 1] = ("  %-10s "):format(group) .. names:sub(14)
   end
   return table.concat(lines, "\n")
 end
@@ -68,7 +84,7 @@ function help.text(subject)
     if other:find(member) or other:match("[.:](%w+)$") == name then parts[#parts + 1] = docs[other] end
   end
   if #parts == 0 then return ("no help for '%s'; help() lists what there is"):format(name) end
-  for i, part in ipairs(parts) do parts[i] = part:gsub("\n", "\n    ") end
+  for i, part in ipairs(parts) do parts[i] = entry(part) end
   return table.concat(parts, "\n")
 end
 

@@ -15,12 +15,21 @@ end
 local kbcd = setmetatable({}, { __index = load_module })
 for name, value in pairs(runtime) do kbcd[name] = value end
 
-runtime.system.docs["Matrix:ptr"] = [[Matrix:ptr()
-A pointer to the numbers for LuaJIT's FFI (float* or double*), and how many numbers lie from row to row:
-element (i, j), counted from 0, is p[i * stride + j]. The matrix must outlive the pointer.]]
+local address = runtime.Matrix.ptr
 function runtime.Matrix:ptr()
-  local address, stride = self:address()
-  return ffi.cast(self.dtype == "f32" and "float*" or "double*", address), stride
+  local good, at, stride = pcall(address, self)
+  if not good then error(at, 2) end
+  return ffi.cast(self.dtype == "f32" and "float*" or "double*", at), stride
+end
+
+-- kernel.name and features.name that are not there say which are.
+for family, what in pairs{ kernel = "kernel", features = "feature map" } do
+  setmetatable(kbcd[family], { __index = function(all, name)
+    local known = {}
+    for key in pairs(all) do known[#known + 1] = key end
+    table.sort(known)
+    error(("there is no %s '%s'; known: %s"):format(what, tostring(name), table.concat(known, ", ")), 2)
+  end })
 end
 
 runtime.system.docs.say = [[say(format, ...)

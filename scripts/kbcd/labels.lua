@@ -40,11 +40,14 @@ local function base(owner, y, k, least, largest, first)
   return first
 end
 
-local function checked(owner, given)
+local function checked(owner, given, known)
   local o = given or {}
   for name, value in pairs(o) do
-    if (name ~= "classes" and name ~= "first") or type(value) ~= "number" then
-      error(("%s: options are classes and first, two numbers; got %s"):format(owner, tostring(name)), 3)
+    if not known:find(name, 1, true) then
+      error(("%s: unknown option '%s'; known: %s"):format(owner, tostring(name), known), 3)
+    end
+    if type(value) ~= "number" or value % 1 ~= 0 or value < 0 then
+      error(("%s: option %s: a whole number from 0 up expected, got %s"):format(owner, name, tostring(value)), 3)
     end
   end
   return o
@@ -54,7 +57,7 @@ kbcd.system.docs["labels.one_vs_all"] = [[labels.one_vs_all(y [, options])
 This rank's rows of the n x k targets, 1 for the row's class and -1 elsewhere. y is a DataSet of one column of whole numbers
 counting from 0 or from 1. options: classes (k; the largest label unless given), first (0 or 1).]]
 function labels.one_vs_all(y, given)
-  local o = checked("one_vs_all", given)
+  local o = checked("one_vs_all", given, "classes, first")
   local rows, least, largest = read("one_vs_all", y)
   local first = o.first or (least == 0 and 0 or 1)
   local k = o.classes or largest - first + 1
@@ -68,9 +71,18 @@ kbcd.system.docs["labels.error_rate"] = [[labels.error_rate(model, X, y [, optio
 The share of rows of X whose largest score is not that of their label, over all ranks. model: one with predict, or this
 rank's scores as a Matrix. For the models of a λ path, a list of shares. options: first (0 or 1), as in one_vs_all.]]
 function labels.error_rate(model, X, y, given)
-  local o = checked("error_rate", given)
+  local o = checked("error_rate", given, "first")
+  if kbcd.type(X) ~= "DataSet" or kbcd.type(y) ~= "DataSet" then
+    error(("error_rate: X and y: two DataSets expected, got %s and %s"):format(kbcd.type(X), kbcd.type(y)), 2)
+  end
   if X.n ~= y.n then error(("error_rate: X has %d rows, y has %d"):format(X.n, y.n), 2) end
+  if kbcd.type(model) ~= "Matrix" and not (type(model) == "table" and model.predict) then
+    error(("error_rate: a model or a Matrix of scores expected, got %s"):format(kbcd.type(model)), 2)
+  end
   local scores = kbcd.type(model) == "Matrix" and model or model:predict(X)
+  if kbcd.type(scores) == "Matrix" and scores.nrows ~= X.rows.nrows then
+    error(("error_rate: scores for this rank's %d rows of X expected, got %d"):format(X.rows.nrows, scores.nrows), 2)
+  end
   local rows, least, largest = read("error_rate", y)
   local function rate(S)
     local first, best, wrong = base("error_rate", y, S.ncols, least, largest, o.first), S:argmax(2), 0

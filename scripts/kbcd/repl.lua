@@ -89,7 +89,7 @@ local function compile(input)
 end
 
 local function prompt(text)
-  return system.is_terminal(0) and text or ""
+  return system.person_at_input() and text or ""
 end
 
 -- A whole input from rank 0, the same on every rank; nil at the end.
@@ -135,7 +135,9 @@ local function run_input(input)
     results = { xpcall(chunk, function(e) return debug.traceback(tostring(e), 2) end) }
   end)
   if not results then results = { false, "interrupted" } end
-  if not results[1] then message = results[2]:gsub("\n%s*%[C%]: in function 'xpcall'.*", "") end
+  if not results[1] then
+    message = results[2]:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\nstack traceback:$", "")
+  end
   message = agree(message)
   io.stdout:flush()
   if message then
@@ -165,8 +167,8 @@ function repl.run()
   for _, name in ipairs(system.modules()) do
     if name ~= "init" and rawget(_G, name) == nil then _G[name] = kbcd[name] end
   end
-  if kbcd.rank() == 0 and system.is_terminal(0) then
-    local history = history_file()
+  if kbcd.rank() == 0 and system.person_at_input() then
+    local history = system.is_terminal(0) and history_file()
     if history then system.load_history(history) end
     print(("%s, %d rank%s of %d thread%s; help() tells what there is, Ctrl-D leaves"):format(
       kbcd.version():match("[^\n]+"), kbcd.size(), kbcd.size() == 1 and "" or "s",
@@ -175,7 +177,7 @@ function repl.run()
   for input in read do
     if input:match("%S") then run_input(input) end
   end
-  if kbcd.rank() == 0 and system.is_terminal(0) then print() end
+  if kbcd.rank() == 0 and system.person_at_input() then print() end
 end
 
 return repl

@@ -1,4 +1,4 @@
-#include "bindings/lua.hpp"
+#include "bindings/def.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -27,9 +27,12 @@ int call_function(lua_State* L) {
 
 std::string describe(lua_State* L, int index) {
   switch (lua_type(L, index)) {
-    case LUA_TNONE: return "nothing";
-    case LUA_TNUMBER: return fmt::format("{}", lua_tonumber(L, index));
-    case LUA_TSTRING: return fmt::format("the string '{}'", std::string_view(lua_tostring(L, index)).substr(0, 40));
+    case LUA_TNONE:
+      return "nothing";
+    case LUA_TNUMBER:
+      return fmt::format("{}", lua_tonumber(L, index));
+    case LUA_TSTRING:
+      return fmt::format("the string '{}'", std::string_view(lua_tostring(L, index)).substr(0, 40));
     case LUA_TUSERDATA: {
       std::string name = "userdata";
       if (luaL_getmetafield(L, index, "__name")) {
@@ -38,7 +41,8 @@ std::string describe(lua_State* L, int index) {
       }
       auto start = name.rfind("::");  // also of "std::shared_ptr<kbcd::Block>"
       start = start == name.npos ? 0 : start + 2;
-      auto end = std::find_if(name.begin() + start, name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_'; });
+      auto end =
+          std::find_if(name.begin() + start, name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_'; });
       name = std::string(name.begin() + start, end);
       if (name == "BlockT" || name == "SelectorT") return "transposed " + name.substr(0, name.size() - 1);
       return name;
@@ -53,6 +57,10 @@ Signature::Signature(std::string_view heading) {
   auto dot = name.find_last_of(".:");
   key = dot == name.npos ? name : name.substr(dot + 1);
   if (dot != name.npos && name[dot] == ':') args.push_back("self");
+  if (open != heading.npos && heading[open] == '{') {
+    table = heading.substr(open);
+    return;
+  }
   std::string arg;
   for (char c : heading.substr(std::min(open, heading.size()))) {
     if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
@@ -69,6 +77,8 @@ void bad_argument(lua_State* L, const Signature& signature, int index, const std
   if (method && index == 1)
     fail("{}: {} expected before the colon, got {} (write object:{}(…))", signature.name, expected, describe(L, 1),
          signature.key);
+  if (!signature.table.empty())
+    fail("{}: a table {} expected, got {}", signature.name, signature.table, describe(L, index));
   int number = method ? index - 1 : index;
   std::string name = index <= static_cast<int>(signature.args.size()) ? " (" + signature.args[index - 1] + ")" : "";
   fail("{}: argument {}{}: {} expected, got {}", signature.name, number, name, expected, describe(L, index));
@@ -95,6 +105,32 @@ sol::object make_function(lua_State* L, Function f) {
   lua_pushlightuserdata(L, &kept.emplace_back(std::move(f)));
   lua_pushcclosure(L, call_function, 1);
   return sol::stack::pop<sol::object>(L);
+}
+
+namespace {
+
+std::string key_text(lua_State* L, const sol::object& key) {
+  if (key.is<std::string>()) return key.as<std::string>();
+  key.push();
+  std::string text = describe(L, -1);
+  lua_pop(L, 1);
+  return text;
+}
+
+std::string_view help_name(std::string_view type) {
+  constexpr std::string_view transposed = "transposed ";
+  return type.starts_with(transposed) ? type.substr(transposed.size()) : type;
+}
+
+}  // namespace
+
+void no_such_field(lua_State* L, const char* type, const sol::object& key) {
+  fail("{} has no field or method '{}'; help(\"{}\") lists what it has", type, key_text(L, key), help_name(type));
+}
+
+void cannot_set_field(lua_State* L, const char* type, const sol::object& key) {
+  fail("a {} has no field '{}' that can be set; help(\"{}\") lists what it has", type, key_text(L, key),
+       help_name(type));
 }
 
 Options::Options(const char* owner, sol::optional<sol::table> table, std::vector<std::string> known)
