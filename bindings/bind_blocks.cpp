@@ -18,6 +18,7 @@ namespace lua {
 namespace {
 
 Matrix multiply(sol::this_state L, sol::object a, sol::object b) {
+  RunningState here(L);
   bool numbers = a.get_type() == sol::type::number || b.get_type() == sol::type::number;
   if (numbers && (a.is<Matrix>() || b.is<Matrix>())) {
     Matrix m = (a.is<Matrix>() ? a : b).as<Matrix&>().clone();

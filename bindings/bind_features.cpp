@@ -9,7 +9,7 @@ namespace {
 // map(X, I) as a Lua function of a panel of rows.
 class LuaMap : public FeatureMap {
  public:
-  LuaMap(std::string name, Int p, sol::protected_function map) : name_(std::move(name)), p_(p), map_(std::move(map)) {}
+  LuaMap(std::string name, Int p, Callback map) : name_(std::move(name)), p_(p), map_(std::move(map)) {}
 
   std::string name() const override { return name_; }
   Int p() const override { return p_; }
@@ -21,7 +21,7 @@ class LuaMap : public FeatureMap {
 
  private:
   struct Columns : FeatureBlock {
-    Columns(sol::protected_function map, Index features) : map(std::move(map)), features(std::move(features)) {}
+    Columns(Callback map, Index features) : map(std::move(map)), features(std::move(features)) {}
     void apply(View<float> x, View<float> z) const override { call(x, z); }
     void apply(View<double> x, View<double> z) const override { call(x, z); }
 
@@ -36,13 +36,13 @@ class LuaMap : public FeatureMap {
       for (Int i = 0; i < z.rows; ++i) std::copy_n(out.view<T>().line(i), z.cols, z.line(i));
     }
 
-    sol::protected_function map;
+    Callback map;
     Index features;
   };
 
   std::string name_;
   Int p_;
-  sol::protected_function map_;
+  Callback map_;
 };
 
 }  // namespace
@@ -76,7 +76,7 @@ void bind_features(sol::state_view lua, sol::table kbcd) {
         auto p = options.get<Int>("p");
         auto map = options.get<sol::protected_function>("map");
         require(p && map && *p >= 1, "features.custom: p >= 1 and map expected");
-        return std::make_shared<LuaMap>(options.get<std::string>("name").value_or("custom"), *p, *map);
+        return std::make_shared<LuaMap>(options.get<std::string>("name").value_or("custom"), *p, Callback(*map));
       });
 }
 

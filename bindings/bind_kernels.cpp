@@ -22,7 +22,7 @@ std::map<std::string, double> numbers(const std::string& owner, sol::optional<so
 // kappa as a Lua function of a whole panel of metric values.
 class LuaKernel : public Kernel {
  public:
-  LuaKernel(std::string name, Metric metric, sol::protected_function kappa)
+  LuaKernel(std::string name, Metric metric, Callback kappa)
       : name_(std::move(name)), metric_(metric), kappa_(std::move(kappa)) {}
 
   std::string name() const override { return name_; }
@@ -45,7 +45,7 @@ class LuaKernel : public Kernel {
 
   std::string name_;
   Metric metric_;
-  sol::protected_function kappa_;
+  Callback kappa_;
 };
 
 }  // namespace
@@ -77,7 +77,7 @@ void bind_kernels(sol::state_view lua, sol::table kbcd) {
         auto kappa = options.get<sol::protected_function>("kappa");
         require(metric && kappa, "kernel.custom: metric and kappa expected");
         return std::make_shared<LuaKernel>(options.get<std::string>("name").value_or("custom"), parse_metric(*metric),
-                                           *kappa);
+                                           Callback(*kappa));
       });
 }
 

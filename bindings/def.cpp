@@ -8,11 +8,14 @@ namespace {
 
 std::uint64_t seed_of_program = 1;
 
+lua_State* running = nullptr;
+
 constexpr const char* docs_key = "kbcd.docs";
 
 using Function = std::function<int(lua_State*)>;
 
 int call_function(lua_State* L) {
+  RunningState here(L);
   try {
     return (*static_cast<Function*>(lua_touserdata(L, lua_upvalueindex(1))))(L);
   } catch (const std::exception& e) {
@@ -24,6 +27,16 @@ int call_function(lua_State* L) {
 }
 
 }  // namespace
+
+RunningState::RunningState(lua_State* L) : before_(std::exchange(running, L)) {}
+
+RunningState::~RunningState() {
+  running = before_;
+}
+
+lua_State* running_state() {
+  return running;
+}
 
 std::string describe(lua_State* L, int index) {
   switch (lua_type(L, index)) {
@@ -129,8 +142,7 @@ void no_such_field(lua_State* L, const char* type, const sol::object& key) {
 }
 
 void cannot_set_field(lua_State* L, const char* type, const sol::object& key) {
-  fail("a {} has no field '{}' that can be set; help(\"{}\") lists what it has", type, key_text(L, key),
-       help_name(type));
+  fail("{} has no field '{}' that can be set; help(\"{}\") lists what it has", type, key_text(L, key), help_name(type));
 }
 
 Options::Options(const char* owner, sol::optional<sol::table> table, std::vector<std::string> known)

@@ -91,6 +91,31 @@ void def_field(sol::usertype<T>& type, const char* key, Getter getter) {
   type[key] = sol::property(getter, [key](T&, sol::object) { fail("{}.{} cannot be set", type_name<T>, key); });
 }
 
+// The coroutine that calls into C++ now, known while a RunningState lives.
+class RunningState {
+ public:
+  explicit RunningState(lua_State* L);
+  ~RunningState();
+  RunningState(const RunningState&) = delete;
+
+ private:
+  lua_State* before_;
+};
+lua_State* running_state();
+
+// A Lua function kept beyond the call that gave it, to be called on whichever coroutine runs then.
+class Callback {
+ public:
+  explicit Callback(const sol::protected_function& f) : function_(f) {}
+  template <class... Args>
+  sol::protected_function_result operator()(Args&&... args) const {
+    return sol::protected_function(running_state(), function_)(std::forward<Args>(args)...);
+  }
+
+ private:
+  sol::main_reference function_;
+};
+
 // What a Lua callback gave, as a T; `who` begins the message when it failed to.
 template <class T>
 T result_of(const char* who, sol::protected_function_result result) {
@@ -108,6 +133,9 @@ T result_of(const char* who, sol::protected_function_result result) {
 // A field or method that is not there is an error that says so, instead of a nil that fails later.
 template <class T>
 void refuse_unknown_fields(sol::usertype<T>& type) {
+  type["new"] = [](sol::variadic_args) -> void {
+    fail("{0} has no 'new'; help(\"{0}\") tells how to make one", type_name<T>);
+  };
   type[sol::meta_function::index] = [](sol::this_state L, sol::object, sol::object key) -> sol::object {
     no_such_field(L, type_name<T>, key);
   };

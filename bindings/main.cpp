@@ -115,8 +115,9 @@ std::string script_path(const std::string& name) {
   if (fs::is_regular_file(name) && path) return name;
   if (auto found = lua::find_script(name)) return *found;
   std::string commands;
+  std::error_code missing;
   for (auto& folder : lua::script_folders())
-    for (auto& entry : fs::directory_iterator(folder))
+    for (auto& entry : fs::directory_iterator(folder, missing))
       if (entry.path().extension() == ".lua") commands += fmt::format(" {}", entry.path().stem().string());
   if (path) fail("{}: no such script", name);
   fail("'{}' is no script file and no command; the commands are:{}", name, commands);

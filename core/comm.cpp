@@ -56,6 +56,14 @@ void unpack(const std::vector<T>& packed, const std::vector<Matrix>& matrices) {
   }
 }
 
+// Whether two of them lie in one buffer: summed in place one after the other, what they share would be summed twice.
+bool any_shared(const std::vector<Matrix>& matrices) {
+  for (std::size_t i = 0; i < matrices.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (matrices[i].shares(matrices[j])) return true;
+  return false;
+}
+
 bool is_contiguous(const Matrix& m) {
   return m.dtype() == DType::f32 ? m.view<float>().ld == m.view<float>().length()
                                  : m.view<double>().ld == m.view<double>().length();
@@ -150,7 +158,7 @@ void allreduce(const std::vector<Matrix>& matrices) {
     for (auto& m : matrices) count += m.dtype() == dtype_of<T> ? m.size() : 0;
     if (count == 0) return;
     constexpr Int worth_a_message = 1 << 20;
-    if (count > worth_a_message) {  // large ones go one by one, without a copy where they are in one piece
+    if (count > worth_a_message && !any_shared(matrices)) {  // one by one, without a copy where they are in one piece
       for (auto& m : matrices) {
         if (m.dtype() != dtype_of<T>) continue;
         if (is_contiguous(m)) {

@@ -48,26 +48,31 @@ local methods = {
 
 kbcd.say("Fashion-MNIST: %d of 60000 training rows, %d test rows, %s, lambda = %g, %d ranks of %d threads\n",
   X.n, Xtest.n, tostring(rbf), o.lambda, kbcd.size(), kbcd.threads())
-kbcd.say("%-26s %6s %12s %9s", "method", "epoch", "test error", "seconds")
+local function pad(text) return text .. (" "):rep(26 - select(2, text:gsub("[^\128-\191]", ""))) end  -- by letters, not bytes
 
-local final = {}
+kbcd.say("%s %6s %12s %9s", pad("method"), "epoch", "test error", "seconds")
+local last = {}
 for name in o.methods:gmatch("[^,]+") do
   if not methods[name] then parser:error(("--methods: full, nystrom or rf expected, got '%s'"):format(name)) end
   local label, run = methods[name][1], methods[name][2]
-  local seconds, before = 0, kbcd.now()
+  local seconds, before, final = 0, kbcd.now(), nil
   for step in kbcd.progress(run()) do
     if step.epoch_end then
       seconds = seconds + kbcd.now() - before
       step.error = labels.error_rate(step.model[1], Xtest, ytest)
-      kbcd.say("%-26s %6d %11.2f%% %9.1f", label, step.epoch, 100 * step.error, seconds)
-      final[#final + 1] = { label = label, error = step.error, seconds = seconds, epoch = step.epoch }
-      before = kbcd.now()
+      kbcd.say("%s %6d %11.2f%% %9.1f", pad(label), step.epoch, 100 * step.error, seconds)
+      final, before = { label = label, error = step.error, seconds = seconds }, kbcd.now()
     end
   end
+  last[#last + 1] = final
 end
 
-table.sort(final, function(a, b2) return a.error < b2.error end)
-local best, worst = final[1], final[#final]
-kbcd.say("\nThe %s has the least error, %.2f%% after %.1f s (epoch %d); the largest in the table is the %s's %.2f%%.",
-  best.label, 100 * best.error, best.seconds, best.epoch, worst.label, 100 * worst.error)
+table.sort(last, function(a, c) return a.error < c.error end)
+local best = last[1]
+local reading = ("\nFewest errors: %s, %.2f%% in %.1f s"):format(best.label, 100 * best.error, best.seconds)
+for i = 2, #last do
+  reading = reading .. ("; %s %.2f points more in %.1f s"):format(last[i].label, 100 * (last[i].error - best.error),
+    last[i].seconds)
+end
+kbcd.say("%s.", reading)
 if o.timers then kbcd.say(""); kbcd.timers.report() end

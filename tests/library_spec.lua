@@ -1,5 +1,5 @@
--- The distributed parts in Lua, on any number of ranks: Index, DataSet, sums over ranks, blocks and selectors against plain
--- loops, kernels and maps written in Lua, factors, labels, timers, and files that the spec writes itself.
+-- The distributed parts in Lua, on any number of ranks: Index, DataSet, sums over ranks, blocks and selectors against
+-- plain loops, kernels and maps written in Lua, factors, labels, timers, and files that the spec writes itself.
 
 local ffi = require "ffi"
 local kbcd = require "kbcd"
@@ -25,7 +25,8 @@ end
 
 -- Every rank must have what rank 0 has.
 local function same_everywhere(index)
-  equal(table.concat(index:totable(), " "), kbcd.bcast(table.concat(index:totable(), " ")), "the index on rank " .. rank)
+  local text = table.concat(index:totable(), " ")
+  equal(text, kbcd.bcast(text), "the index on rank " .. rank)
 end
 
 test("Index", function()
@@ -114,9 +115,10 @@ test("DataSet", function()
   fails(function() return DataSet(Matrix.full(n, d, 0 / 0)) end, ("row %d, column 1"):format(X.first), "nan")
   fails(function() return DataSet(Matrix.full(n, d, 1 / 0)) end, "inf")
   fails(function() return DataSet.local_part(n, Matrix.zeros(n + 1, d)) end, "DataSet.local_part", n + 1)
-  fails(function() return DataSet.generate(n, d, function() return Matrix.zeros(1, 9) end) end, "DataSet.generate", "1x9")
-  fails(function() return DataSet.generate(n, d, function() return 3 end) end, "DataSet.generate", "Matrix")
-  fails(function() return DataSet.generate(n, d, function() error("inside") end) end, "inside")
+  local function from(f) return function() return DataSet.generate(n, d, f) end end
+  fails(from(function() return Matrix.zeros(1, 9) end), "DataSet.generate", "1x9")
+  fails(from(function() return 3 end), "DataSet.generate", "Matrix")
+  fails(from(function() error("inside") end), "inside")
   fails(function() return X:gather(Index{ n + 1 }) end, "1.." .. n, n + 1)
   fails(function() return X:subset(Index{ n + 1 }) end, "1.." .. n, n + 1)
   fails(function() return X:local_rows(Index{ n + 1 }) end, "1.." .. n, n + 1)
@@ -141,6 +143,11 @@ test("sums, broadcasts and gathers over the ranks", function()
   local large = Matrix.full(1200, 1000, rank + 1)
   kbcd.allreduce(large, large:cols(1, 0))
   equal(large:min() == ranks and large:max() == ranks, true, "a large one")
+  for _, n_rows in ipairs{ 2, 1200 } do
+    local twice = Matrix.full(n_rows, 1000, rank + 1)
+    kbcd.allreduce(twice, twice)
+    equal(twice:min() == ranks and twice:max() == ranks, true, "the same matrix given twice")
+  end
 
   local E, F = Matrix.full(3, 2, rank + 1), Matrix.full(2, 2, rank + 1, "f32")
   local request = kbcd.iallreduce(E:t(), F)
@@ -182,7 +189,7 @@ local function distances(i, j)
   return square, manhattan, dot, dot / math.sqrt(x * y)
 end
 
-local kernels = {  -- each with its formula from the squared distance, the manhattan distance, the dot product, the cosine
+local kernels = {  -- each with its formula of the squared and the manhattan distance, the dot product and the cosine
   { kbcd.kernel.rbf{ sigma = 2 }, function(s) return math.exp(-s / 8) end },
   { kbcd.kernel.rbf{ gamma = 0.3 }, function(s) return math.exp(-0.3 * s) end },
   { kbcd.kernel.laplacian{ sigma = 2 }, function(_, m) return math.exp(-m / 2) end },
@@ -277,20 +284,23 @@ test("blocks of some rows, of other centres, streamed and released", function()
   kbcd.memory_budget(budget)
 
   fails(function() return part:rows(Index{ 1 }) end, "rows")
-  fails(function() return kbcd.KernelBlock(X, I, kernel, { row = rows }) end, "KernelBlock", "'row'", "rows, centers")
-  fails(function() return kbcd.KernelBlock(X, I, kernel, { rows = 3 }) end, "KernelBlock", "rows", "Index expected, got 3")
-  fails(function() return kbcd.KernelBlock(data, I, kernel) end, "argument 1 (X)", "DataSet expected, got Matrix")
-  fails(function() return kbcd.KernelBlock(X, I, "rbf") end, "argument 3 (kernel)", "Kernel expected", "'rbf'")
-  fails(function() return kbcd.KernelBlock(X, Index{ n + 1 }, kernel) end, "1.." .. n, n + 1)
+  local function made(...)
+    local given = { ... }
+    return function() kbcd.KernelBlock(unpack(given)):dense() end
+  end
+  fails(made(X, I, kernel, { row = rows }), "KernelBlock", "'row'", "rows, centers")
+  fails(made(X, I, kernel, { rows = 3 }), "KernelBlock", "rows", "Index expected, got 3")
+  fails(made(data, I, kernel), "argument 1 (X)", "DataSet expected, got Matrix")
+  fails(made(X, I, "rbf"), "argument 3 (kernel)", "Kernel expected", "'rbf'")
+  fails(made(X, Index{ n + 1 }, kernel), "KernelBlock", "1.." .. n, n + 1)
   fails(function() return K * Matrix.zeros(8, 2) end, "9", "8x2")
   fails(function() return K:t() * Matrix.zeros(n + 1, 2) end, ("%dx2"):format(n + 1))
   fails(function() return K:t() * K end, "cannot multiply transposed Block by Block")
   fails(function() return Matrix.zeros(2, 2) * K end, "cannot multiply Matrix by Block")
-  local bad = kbcd.kernel.custom{ metric = "dot", kappa = function() return Matrix.zeros(1, 77) end }
-  fails(function() return kbcd.KernelBlock(X, I, bad):dense() end, "kernel.custom", "1x77")
-  bad = kbcd.kernel.custom{ metric = "dot", kappa = function() error("from kappa") end }
-  fails(function() return kbcd.KernelBlock(X, I, bad):dense() end, "library_spec.lua", "from kappa")
-  fails(function() kbcd.kernel.custom{ metric = "l2", kappa = print } end, "dot, cosine, sqeuclidean, manhattan", "'l2'")
+  local function custom(metric, kappa) return kbcd.kernel.custom{ metric = metric, kappa = kappa } end
+  fails(made(X, I, custom("dot", function() return Matrix.zeros(1, 77) end)), "kernel.custom", "1x77")
+  fails(made(X, I, custom("dot", function() error("from kappa") end)), "library_spec.lua", "from kappa")
+  fails(function() custom("l2", print) end, "kernel.custom", "dot, cosine, sqeuclidean, manhattan", "'l2'")
   fails(function() kbcd.kernel.rbf{ width = 1 } end, "kernel.rbf", "'width'", "gamma, sigma")
   fails(function() kbcd.kernel.rbf{ sigma = 0 } end, "sigma > 0", "0")
   fails(function() kbcd.kernel.rbf{ sigma = "5" } end, "kernel.rbf", "sigma", "number")
@@ -350,6 +360,24 @@ test("Fourier features are cosines, and the same map can be written in Lua", fun
   fails(function() kbcd.features.orthogonal{ kernel = kernels[3][1], p = 3 } end, "features.orthogonal", "laplacian")
   local bad = kbcd.features.custom{ p = 3, map = function() return Matrix.zeros(1, 77) end }
   fails(function() kbcd.RandomFeaturesBlock(X, Index{ 1 }, bad):dense() end, "features.custom", "1x77")
+end)
+
+test("kernels and maps made in a coroutine outlive it", function()
+  local X = DataSet(data)
+  local function leave_garbage()
+    collectgarbage()
+    for _ = 1, 50 do coroutine.resume(coroutine.create(function() coroutine.yield{} end)) end
+    collectgarbage()
+  end
+  for _ = 1, 20 do
+    local kernel, map = coroutine.wrap(function()
+      return kbcd.kernel.custom{ metric = "dot", kappa = function(D) return D * 2 end },
+        kbcd.features.custom{ p = d, map = function(rows) return rows * 3 end }
+    end)()
+    leave_garbage()
+    close(kbcd.KernelBlock(X, Index{ 2 }, kernel):dense(), X.rows * data:rows(2):t() * 2, 1e-14, "kernel")
+    close(kbcd.RandomFeaturesBlock(X, Index.range(1, d), map):dense(), X.rows * 3, 0, "map")
+  end
 end)
 
 test("Selector", function()
@@ -513,7 +541,9 @@ test("load reads .npy", function()
   with_file(npy("<f8", "False", "5, 2", numbers("double", list):sub(1, -9)), function(path)
     fails(function() kbcd.load(path) end, path, "bytes")
   end)
-  with_file(npy("<c16", "False", "1,", ("\0"):rep(16)), function(path) fails(function() kbcd.load(path) end, path, "c16") end)
+  with_file(npy("<c16", "False", "1,", ("\0"):rep(16)), function(path)
+    fails(function() kbcd.load(path) end, path, "c16")
+  end)
   with_file("hello, this is text", function(path) fails(function() kbcd.load(path) end, path, "idx", "npy") end)
   fails(function() kbcd.load("/nowhere/x.npy") end, "/nowhere/x.npy", "No such file")
   fails(function() kbcd.load(3) end, "load", "argument 1 (path)", "string expected, got 3")
@@ -537,7 +567,9 @@ test("load reads idx, plain and gzipped", function()
     kbcd.barrier()
     close(loaded(path .. ".gz", { rows = 4, dtype = "f64" }), expected:rows(1, 4), 1e-15, "gzipped")
   end)
-  with_file("\0\0\8\1\0\0\0\3\7\0\9", function(path) close(loaded(path), Matrix{ { 7 }, { 0 }, { 9 } }, 0, "labels") end)
+  with_file("\0\0\8\1\0\0\0\3\7\0\9", function(path)
+    close(loaded(path), Matrix{ { 7 }, { 0 }, { 9 } }, 0, "labels")
+  end)
   with_file("\0\0\12\1\0\0\0\2\255\255\255\254\0\0\1\0", function(path)
     close(loaded(path), Matrix{ { -2 }, { 256 } }, 0, "big-endian integers")
   end)

@@ -26,7 +26,9 @@ spec.test("a block of 1 GB in 200 MB", function()
 
   -- Column 1 and row 1 by the formula.
   local x = X:gather(Index.range(1, 1))
-  local function entry(y, i) return math.exp(-((y(i, 1) - x(1, 1)) ^ 2 + (y(i, 2) - x(1, 2)) ^ 2 + (y(i, 3) - x(1, 3)) ^ 2) / 2) end
+  local function entry(y, i)
+    return math.exp(-((y(i, 1) - x(1, 1)) ^ 2 + (y(i, 2) - x(1, 2)) ^ 2 + (y(i, 3) - x(1, 3)) ^ 2) / 2)
+  end
   local column, row = 0, 0
   for i = 1, X.rows.nrows do column = column + entry(X.rows, i) end
   spec.close(sums(1, 1), kbcd.allreduce(column), 1e-5, "column sum")

@@ -27,7 +27,8 @@ function spec.close(got, expected, tolerance, what)
     if got.nrows * got.ncols == 0 then return end
     difference, size = (got:to("f64") - expected:to("f64")):abs():max(), expected:clone():abs():max()
   end
-  if not (difference <= tolerance * math.max(size, 1e-300)) then  -- luacheck: ignore 582 (NaN must fail)
+  local good = difference <= tolerance * math.max(size, 1e-300)  -- false for NaN, too
+  if not good then
     error(("%s: off by %g of %g, more than %g"):format(what or "value", difference, size, tolerance), 2)
   end
 end

@@ -9,7 +9,7 @@
 namespace kbcd::tests {
 namespace {
 
-constexpr Int n = 1300, d = 6, b = 37;  // several panels of rows on one rank, and no round numbers
+constexpr Int n = 1100, d = 6, b = 37;  // several panels of rows on one rank, and no round numbers
 constexpr std::size_t plenty = std::size_t{1} << 30;
 
 struct Budget {
@@ -87,10 +87,11 @@ void check_products(Block& block, const Dense& all, const Dense& mine) {
   BOOST_TEST(relative_distance(block.times(as_matrix(w.transpose(), DType::f32).t()),
                                mine * w.cast<float>().cast<double>()) <= near);
   for (DType precision : both_types) {
-    Matrix gram = summed(block.gram(precision));
+    Matrix gram = block.gram(precision);
     BOOST_TEST((gram.dtype() == precision));
-    BOOST_TEST(relative_distance(gram, all.transpose() * all) <= std::max(near, tolerance(precision)));
     BOOST_TEST(distance(dense(gram), dense(gram).transpose()) == 0);
+    comm::allreduce(std::vector<Matrix>{gram});
+    BOOST_TEST(relative_distance(gram, all.transpose() * all) <= std::max(near, tolerance(precision)));
   }
   BOOST_TEST(distance(block.dense(), mine) <= near);
 }
@@ -100,14 +101,14 @@ void check_products(Block& block, const Dense& all, const Dense& mine) {
 BOOST_AUTO_TEST_SUITE(blocks)
 
 BOOST_AUTO_TEST_CASE(products_kept_and_streamed) {
-  for (std::size_t bytes : {plenty, std::size_t{100000}, std::size_t{1}}) {
+  for (std::size_t bytes : {plenty, std::size_t{1}}) {
     Budget budget(bytes);
     for (DType type : both_types)
       for (auto& [what, block, all] : examples(type)) {
         BOOST_TEST_CONTEXT(what << " " << name(type) << " within " << bytes << " bytes") {
           check_products(*block, all, share(all));
           BOOST_TEST(block->kept() == (block->bytes() <= bytes));
-          check_products(*block, all, share(all));  // now from what was kept
+          if (block->kept()) check_products(*block, all, share(all));
         }
       }
   }

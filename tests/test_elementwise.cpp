@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(functions_of_one_element) {
 }
 
 BOOST_AUTO_TEST_CASE(functions_work_on_matrices_worth_all_threads) {
-  Dense values = normal(211, 307, 2);
+  Dense values = normal(130, 257, 2);
   check_elementwise(
       values, [](const Matrix& m) { apply(m, Unary::exp); }, [](double x) { return std::exp(x); });
 }

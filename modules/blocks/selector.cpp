@@ -1,6 +1,7 @@
 #include "modules/blocks/selector.hpp"
 
 #include "core/elementwise.hpp"
+#include "core/timers.hpp"
 
 namespace kbcd {
 
@@ -10,6 +11,7 @@ Selector::Selector(Int n, Index columns) : layout_(comm::layout(n)), columns_(st
 }
 
 Matrix Selector::times(const Matrix& d) const {
+  Timer timer("Selector");
   require(d.rows() == columns_.size(), "Selector * D: D must have {} rows, got {}", columns_.size(), d.shape());
   Int first = layout_.first(comm::rank());
   Matrix out = Matrix::zeros(layout_.count(comm::rank()), d.cols(), d.dtype());
@@ -19,6 +21,7 @@ Matrix Selector::times(const Matrix& d) const {
 }
 
 Matrix Selector::t_times(const Matrix& a) const {
+  Timer timer("Selector");
   Int first = layout_.first(comm::rank()), count = layout_.count(comm::rank());
   require(a.rows() == count, "Selector:t() * A: A must have this rank's {} of the {} rows, got {}", count, n(),
           a.shape());

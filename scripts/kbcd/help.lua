@@ -88,6 +88,9 @@ function help.text(subject)
   return table.concat(parts, "\n")
 end
 
-return setmetatable(help, { __call = function(_, subject)
-  if kbcd.rank() == 0 then print(help.text(subject)) end
-end })
+return setmetatable(help, {
+  __call = function(_, subject)
+    if kbcd.rank() == 0 then print(help.text(subject)) end
+  end,
+  __tostring = function() return 'help() lists what there is, help "Matrix:rows" tells what it does' end,
+})

@@ -36,6 +36,7 @@ runtime.system.docs.say = [[say(format, ...)
 Prints a line, formatted as by string.format, on rank 0 alone.]]
 function kbcd.say(format, ...)
   if runtime.rank() == 0 then
+    if runtime.system.bar_shown then io.stderr:write("\r\27[K") end  -- progress draws its bar again at the next step
     io.stdout:write(format:format(...), "\n")
     io.stdout:flush()
   end

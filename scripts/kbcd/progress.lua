@@ -28,6 +28,7 @@ return function(steps)
   return function()
     if step then shown_error = step.error or shown_error end
     step = steps()
+    kbcd.system.bar_shown = step ~= nil
     if step then draw(step, shown_error) else io.stderr:write("\r\27[K") end
     return step
   end

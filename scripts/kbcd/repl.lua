@@ -83,7 +83,7 @@ local function compile(input)
   local chunk = loadstring("return " .. input:gsub(";%s*$", ""), "=repl")
   if chunk then return chunk, silent end
   local statement, message = loadstring(input, "=repl")
-  if statement then return statement, true end
+  if statement then return statement, silent end
   if message:match("'<eof>'%s*$") then return nil, true end
   return nil, message
 end
@@ -125,16 +125,17 @@ end
 
 local function run_input(input)
   local chunk, silent = compile(input)
-  local results, message
   if not chunk then
-    if silent == true then silent = "unfinished statement" end
-    if kbcd.rank() == 0 then io.stderr:write(silent, "\n") end
+    local wrong = silent == true and "unfinished statement" or silent
+    if kbcd.rank() == 0 then io.stderr:write(wrong, "\n") end
     return
   end
+  local function pack(...) return { count = select("#", ...), ... } end
+  local results, message = nil, nil
   system.interruptible(function()
-    results = { xpcall(chunk, function(e) return debug.traceback(tostring(e), 2) end) }
+    results = pack(xpcall(chunk, function(e) return debug.traceback(tostring(e), 2) end))
   end)
-  if not results then results = { false, "interrupted" } end
+  results = results or { false, "interrupted" }
   if not results[1] then
     message = results[2]:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\nstack traceback:$", "")
   end
@@ -144,10 +145,9 @@ local function run_input(input)
     if kbcd.rank() == 0 then io.stderr:write(message, "\n") end
     return
   end
-  local last = table.maxn(results)
-  if last > 1 and results[2] ~= nil then _G._ = results[2] end
+  if results[2] ~= nil then _G._ = results[2] end
   if silent or kbcd.rank() ~= 0 then return end
-  for i = 2, last do print(repl.show(results[i])) end
+  for i = 2, results.count do print(repl.show(results[i])) end
 end
 
 local function history_file()
