@@ -34,7 +34,6 @@ void bind_linalg(sol::state_view lua, sol::table kbcd) {
       "values, vectors of a symmetric matrix (its upper triangle is read): values n x 1, ascending; a vector "
       "a column.",
       [](const Matrix& a) {
-        require(all_finite(a), "Matrix:eig: the {} matrix has NaN or Inf in it", a.shape());
         auto e = blas::symmetric_eigen(a);
         return std::make_tuple(e.values, e.vectors);
       });
@@ -44,7 +43,6 @@ void bind_linalg(sol::state_view lua, sol::table kbcd) {
         return std::make_tuple(d.q, d.r);
       });
   def(lua, type, "Matrix:svd()", "U, s, V with A = U diag(s) V': thin, s a column, descending.", [](const Matrix& a) {
-    require(all_finite(a), "Matrix:svd: the {} matrix has NaN or Inf in it", a.shape());
     auto d = blas::svd(a);
     return std::make_tuple(d.u, d.s, d.v);
   });

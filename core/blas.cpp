@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/elementwise.hpp"
+
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
@@ -63,6 +65,10 @@ void require_square(const char* what, const Matrix& a) {
   require(a.rows() == a.cols() && a.rows() > 0, "{}: a square Matrix expected, got {}", what, a.shape());
 }
 
+void require_finite(const char* what, const Matrix& a) {
+  require(all_finite(a), "{}: the {} matrix has NaN or Inf in it", what, a.shape());
+}
+
 // Calls a LAPACK routine twice: for the size of its workspace, then for the work.
 template <class F>
 void with_workspace(const char* what, F&& call) {
@@ -71,8 +77,7 @@ void with_workspace(const char* what, F&& call) {
   call(&size, -1, &info);
   std::vector<double> work(std::max<std::size_t>(1, static_cast<std::size_t>(size)));
   call(work.data(), narrow(work.size()), &info);
-  require(info == 0, "{}: LAPACK did not converge or refused its input (info = {}); are there NaN or Inf in it?", what,
-          info);
+  require(info == 0, "{}: LAPACK did not converge (info = {})", what, info);
 }
 
 }  // namespace
@@ -144,7 +149,8 @@ void triangular_solve(View<double> l, bool lower, bool transpose, View<double> b
 }
 
 Eigen symmetric_eigen(const Matrix& a) {
-  require_square("eig", a);
+  require_square("Matrix:eig", a);
+  require_finite("Matrix:eig", a);
   Matrix vectors = a.to(DType::f64), values(a.rows(), 1, DType::f64);
   double size = 0;
   int n = narrow(a.rows()), ld = n, info = 0, isize = 0, query = -1;
@@ -154,7 +160,7 @@ Eigen symmetric_eigen(const Matrix& a) {
   dsyevd_("V", "L", &n, v, &ld, w, &size, &query, &isize, &query, &info);
   std::vector<int> iwork(std::max(1, isize));
   int liwork = narrow(iwork.size());
-  with_workspace("eig", [&](double* work, int lwork, int* info) {
+  with_workspace("Matrix:eig", [&](double* work, int lwork, int* info) {
     if (lwork < 0) return void(*work = size);
     dsyevd_("V", "L", &n, v, &ld, w, work, &lwork, iwork.data(), &liwork, info);
   });
@@ -162,7 +168,8 @@ Eigen symmetric_eigen(const Matrix& a) {
 }
 
 Qr qr(const Matrix& a) {
-  require(a.rows() > 0 && a.cols() > 0, "qr: a Matrix with rows and columns expected, got {}", a.shape());
+  require(a.rows() > 0 && a.cols() > 0, "Matrix:qr: a Matrix with rows and columns expected, got {}", a.shape());
+  require_finite("Matrix:qr", a);
   Matrix columns = a.t().to(DType::f64);  // LAPACK's columns are our rows
   int m = narrow(a.rows()), n = narrow(a.cols()), s = std::min(m, n);
   std::vector<double> tau(s);
@@ -185,12 +192,13 @@ Qr qr(const Matrix& a) {
 }
 
 Svd svd(const Matrix& a) {
-  require(a.rows() > 0 && a.cols() > 0, "svd: a Matrix with rows and columns expected, got {}", a.shape());
+  require(a.rows() > 0 && a.cols() > 0, "Matrix:svd: a Matrix with rows and columns expected, got {}", a.shape());
+  require_finite("Matrix:svd", a);
   Matrix rows = a.to(DType::f64);  // to LAPACK this is a' = v s u'
   int m = narrow(a.cols()), n = narrow(a.rows()), r = std::min(m, n);
   Matrix s(r, 1, DType::f64), vt(r, m, DType::f64), u(n, r, DType::f64);
   std::vector<int> iwork(8 * r);
-  with_workspace("svd", [&](double* work, int lwork, int* info) {
+  with_workspace("Matrix:svd", [&](double* work, int lwork, int* info) {
     dgesdd_("S", &m, &n, rows.view<double>().data, &m, s.view<double>().data, vt.view<double>().data, &m,
             u.view<double>().data, &r, work, &lwork, iwork.data(), info);
   });

@@ -265,13 +265,24 @@ void bcast_idle(std::string& text, int root) {
 
 Matrix allgather(const Matrix& rows) {
   Timer timer("gather");
-  std::vector<int> counts(rank_count);
-  int mine = static_cast<int>(rows.rows());
-  MPI_Allgather(&mine, 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  // Every rank's rows, columns and type, so that all of them see a difference.
+  constexpr int facts = 3;
+  int mine[facts] = {static_cast<int>(rows.rows()), static_cast<int>(rows.cols()), static_cast<int>(rows.dtype())};
+  std::vector<int> all(facts * rank_count), counts(rank_count);
+  MPI_Allgather(mine, facts, MPI_INT, all.data(), facts, MPI_INT, MPI_COMM_WORLD);
+  for (int r = 0; r < rank_count; ++r) {
+    int cols = all[facts * r + 1], type = all[facts * r + 2];
+    require(cols == all[1] && type == all[2], "gather: rank 0 has {} columns of {}, rank {} has {} of {}", all[1],
+            name(DType(all[2])), r, cols, name(DType(type)));
+    counts[r] = all[facts * r];
+  }
   return allgather_counted(rows, counts);
 }
 
 Matrix gather_rows(const Matrix& local, const Layout& layout, const Index& rows) {
+  rows.require_within("gather_rows", layout.n);
+  require(local.rows() == layout.count(this_rank), "gather_rows: this rank's {} rows expected, got {}",
+          layout.count(this_rank), local.rows());
   auto positions = layout.owned_positions(rows, this_rank);
   Matrix mine(positions.size(), local.cols(), local.dtype());
   Int first = layout.first(this_rank);

@@ -43,7 +43,7 @@ Index Index::sample(Int n, Int p, std::uint64_t seed, std::uint32_t stream) {
 }
 
 Index Index::slice(Int first, Int count) const {
-  require(first >= 0 && count >= 0 && first + count <= size(), "Index: positions {}..{} expected within 1..{}",
+  require(first >= 0 && count >= 0 && count <= size() - first, "Index: positions {}..{} expected within 1..{}",
           first + 1, first + count, size());
   return Index({values_.begin() + first, values_.begin() + first + count});
 }

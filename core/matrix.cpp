@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace kbcd {
 namespace {
@@ -63,9 +64,13 @@ Matrix Matrix::t() const {
 }
 
 Matrix Matrix::block(Int row, Int rows, Int col, Int cols) const {
-  require(row >= 0 && rows >= 0 && row + rows <= rows_ && col >= 0 && cols >= 0 && col + cols <= cols_,
-          "rows {}..{} and columns {}..{} expected within a {} Matrix", row + 1, row + rows, col + 1, col + cols,
-          shape());
+  auto last = [](Int first, Int count) {
+    Int end;
+    return __builtin_add_overflow(first, count, &end) ? std::numeric_limits<Int>::max() : end;
+  };
+  require(row >= 0 && rows >= 0 && rows <= rows_ - row && col >= 0 && cols >= 0 && cols <= cols_ - col,
+          "rows {}..{} and columns {}..{} expected within a {} Matrix", row + 1, last(row, rows), col + 1,
+          last(col, cols), shape());
   Matrix m = *this;
   m.rows_ = rows;
   m.cols_ = cols;

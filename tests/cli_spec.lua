@@ -27,18 +27,12 @@ local function write(name, text)
   file:close()
 end
 
--- Commands must not see the MPI job that this spec itself runs in.
-local inherited = {}
-for name in output_of("env"):gmatch("([%w_]+)=[^\n]*\n") do
-  local of_mpi = name:match("^OMPI_") or name:match("^PMIX_") or name:match("^PMI_") or name:match("^PRTE_")
-  if of_mpi and not name:match("^OMPI_ALLOW_RUN_AS_ROOT") then inherited[#inherited + 1] = "-u " .. name end
-end
 local shell = ([[
 cd '%s'
-clean='env %s'
+clean='%s'
 kbcd() { $clean timeout 60 "$KBCD" "$@"; }
 mpi() { ranks=$1; shift; $clean timeout 20 $KBCD_MPIRUN -n "$ranks" "$KBCD" "$@"; }
-]]):format(tmp, table.concat(inherited, " "))
+]]):format(tmp, spec.outside_mpi())
 
 -- What a shell command wrote to stdout and to stderr, and its exit status. `kbcd …` and `mpi N …` run the program.
 local function run(command)

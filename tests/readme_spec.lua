@@ -7,14 +7,6 @@ local file = assert(io.open(os.getenv("KBCD_SOURCE") .. "/README.md"))
 local readme = file:read("*a")
 file:close()
 
--- A child must not take itself for a rank of this job.
-local clean = "env -u OMPI_COMM_WORLD_SIZE"
-for name in io.popen("env"):read("*a"):gmatch("\n([A-Z_0-9]+)=") do
-  if (name:match("^OMPI_") or name:match("^PMIX_")) and not name:match("ALLOW_RUN_AS_ROOT") then
-    clean = clean .. " -u " .. name
-  end
-end
-
 spec.test("every lua block runs", function()
   local data = io.open("/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz")
   local count = 0
@@ -39,7 +31,7 @@ spec.test("the transcript is what the REPL prints", function()
   local typed = assert(io.open(name, "w"))
   typed:write(table.concat(input, "\n"), "\n")
   typed:close()
-  local output = io.popen(("%s %s < %s 2>&1"):format(clean, os.getenv("KBCD"), name)):read("*a")
+  local output = io.popen(("%s %s < %s 2>&1"):format(spec.outside_mpi(), os.getenv("KBCD"), name)):read("*a")
   os.remove(name)
   spec.equal(output, table.concat(expected, "\n") .. "\n", "transcript")
 end)

@@ -44,6 +44,24 @@ function spec.fails(f, ...)
   end
 end
 
+-- A rows x cols matrix of f(i, j).
+function spec.make(rows, cols, f, dtype)
+  local A = kbcd.Matrix.zeros(rows, cols, dtype)
+  for i = 1, rows do for j = 1, cols do A:set(i, j, f(i, j)) end end
+  return A
+end
+
+-- The `env` command that starts a program which does not take itself for a rank of this job.
+function spec.outside_mpi()
+  local command, environment = { "env" }, assert(io.popen("env"))
+  for name in environment:read("*a"):gmatch("([%w_]+)=[^\n]*\n") do
+    local of_mpi = name:match("^OMPI_") or name:match("^PMIX_") or name:match("^PMI_")
+    if of_mpi and not name:match("^OMPI_ALLOW_RUN_AS_ROOT") then command[#command + 1] = "-u " .. name end
+  end
+  environment:close()
+  return table.concat(command, " ")
+end
+
 function spec.finish()
   kbcd.say("%d passed, 0 failed", spec.count)
 end

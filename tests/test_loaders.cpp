@@ -141,6 +141,8 @@ BOOST_AUTO_TEST_CASE(npy_of_every_type_and_byte_order) {
   check_npy_type<std::int32_t>("i4", DType::f64, -2e9);
   check_npy_type<std::int64_t>("i8", DType::f64, -9e15);
   check_loads(File(npy("'|b1'", "(3,)", numbers<std::uint8_t>({1, 0, 1}))), rows_by_rows({1, 0, 1}, 3), DType::f32);
+  // Truth values are no grey levels, whatever their shape.
+  check_loads(File(npy("'|b1'", "(1, 1, 2)", {0, 1})), rows_by_rows({0, 1}, 1), DType::f32);
 }
 
 BOOST_AUTO_TEST_CASE(npy_of_every_shape_order_version_and_number_of_rows) {

@@ -55,7 +55,11 @@ bool Block::make_room() {
   }
   std::size_t budget = memory::budget();
   if (bytes() > budget) return false;
-  while (kept_bytes + bytes() > budget) kept_blocks.front()->release();
+  while (kept_bytes + bytes() > budget) {
+    auto idle = std::find_if(kept_blocks.begin(), kept_blocks.end(), [](Block* block) { return !block->busy_; });
+    if (idle == kept_blocks.end()) return false;
+    (*idle)->release();
+  }
   slab_ = Matrix(rows(), cols(), dtype());
   has_slab_ = true;
   kept_bytes += bytes();
@@ -72,6 +76,7 @@ void Block::each_panel(Visit&& visit) {
   Int height = keep ? panel_rows : rows_within_budget(panel_rows, cols() * sizeof(T), threads);
   Int panels = (rows() + height - 1) / height;
   double filling = 0;
+  busy_ = true;  // a kernel written in Lua may use another block meanwhile
   std::exception_ptr error;
   std::mutex mutex;
   auto work = [&](int thread, int threads) {
@@ -101,6 +106,7 @@ void Block::each_panel(Visit&& visit) {
 #pragma omp parallel num_threads(threads)
     work(omp_get_thread_num(), omp_get_num_threads());
   }
+  busy_ = false;
   if (error) {
     release();
     std::rethrow_exception(error);
@@ -110,7 +116,7 @@ void Block::each_panel(Visit&& visit) {
 }
 
 void Block::fill_now() {
-  if (filled_ || !make_room()) return;
+  if (!make_room() || filled_) return;
   dispatch(dtype(), [&]<class T>() { each_panel<T>([](int, Int, View<T>) {}); });
 }
 
@@ -225,7 +231,7 @@ Matrix Block::rows(const Index& j) {
   Matrix mine(here.size(), cols(), dtype());
   dispatch(dtype(), [&]<class T>() {
     auto to = mine.view<T>();
-    if (filled_) {
+    if (filled_ && make_room()) {
       for (Int i = 0; i < here.size(); ++i) std::copy_n(slab_.view<T>().line(here[i]), cols(), to.line(i));
       return;
     }

@@ -43,6 +43,7 @@ class Block {
   Matrix slab_;  // rows() x cols(), when kept
   bool has_slab_ = false;
   bool filled_ = false;
+  bool busy_ = false;  // its slab is being filled or read
 };
 
 std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,

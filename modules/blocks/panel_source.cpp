@@ -77,6 +77,8 @@ KernelPanels::KernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr
     Matrix squares = centers_.clone();
     apply(squares, Unary::square);
     norms_ = row_sums(squares).t().to(dtype());
+    require(all_finite(norms_), "KernelBlock: the squared length of a row is beyond {}; scale the data",
+            kbcd::name(dtype()));
   }
   if (kernel_->metric() == Metric::cosine) dispatch(dtype(), [&]<class T>() { normalize_rows(centers_.view<T>()); });
 }
@@ -104,8 +106,14 @@ void KernelPanels::panel(View<T> x, View<T> out) const {
       blas::gemm(T(-2), rows, c.t(), false, out);
       Line<T> norms(norms_.view<T>().data, out.cols);
       for (Int i = 0; i < out.rows; ++i) {
-        Line<T> line(out.line(i), out.cols);
-        line = (line + norms + Line<T>(rows.line(i), x.cols).square().sum()).max(T(0));
+        Line<T> line(out.line(i), out.cols), row(rows.line(i), x.cols);
+        T norm = row.square().sum();
+        require(std::isfinite(norm), "KernelBlock: the squared length of a row is beyond {}; scale the data",
+                kbcd::name(dtype_of<T>));
+        line = (line + norms + norm).max(T(0));
+        if (kernel_->steep_at_zero())
+          for (Int j = 0; j < out.cols; ++j)  // where the difference lost its digits, once more without it
+            if (line[j] < T(1e-4) * (norm + norms[j])) line[j] = (row - Line<T>(c.line(j), x.cols)).square().sum();
         if (!kernel_->main_thread_only()) kernel_->kappa(out.rows_from(i, 1));  // while the line is in cache
       }
       if (!kernel_->main_thread_only()) return;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -43,12 +42,12 @@ DataSet load(const std::string& path, const LoadOptions& options) {
 }
 
 ByteReader::ByteReader(const std::string& path) : path_(path) {
-  require(!std::filesystem::is_directory(path), "{}: a file expected, this is a folder", path);
+  std::error_code error;
+  require(!std::filesystem::is_directory(path, error), "{}: a file expected, this is a folder", path);
   file_ = gzopen(path.c_str(), "rb");
   require(file_ != nullptr, "{}: cannot be read ({})", path, std::strerror(errno));
   gzbuffer(static_cast<gzFile>(file_), 1 << 20);
   compressed_ = !gzdirect(static_cast<gzFile>(file_));
-  std::error_code error;
   file_bytes_ = static_cast<Int>(std::filesystem::file_size(path, error));
   if (error) file_bytes_ = 0;
 }
@@ -86,105 +85,11 @@ void ByteReader::skip_to(Int position) {
   position_ = position;
 }
 
-void ByteReader::require_length(Int bytes) {
+void ByteReader::require_more(Int bytes) {
   constexpr Int best_ratio = 1032;  // deflate packs at most so much into a byte
-  Int most = compressed_ ? file_bytes_ * best_ratio : file_bytes_;
-  require(bytes <= most, "{}: the header announces {} bytes in all, but the file holds {}{}", path_, bytes,
-          compressed_ ? "at most " : "", most);
-}
-
-namespace {
-
-template <class U>
-double number_at(const unsigned char* from, bool swap) {
-  std::array<unsigned char, sizeof(U)> raw;
-  std::copy_n(from, sizeof(U), raw.begin());
-  if (swap) std::reverse(raw.begin(), raw.end());
-  return static_cast<double>(std::bit_cast<U>(raw));
-}
-
-using Decoder = double (*)(const unsigned char*, bool);
-
-Decoder decoder(const RawArray& array, const std::string& path) {
-  switch (array.kind * 16 + array.bytes) {
-    case 'u' * 16 + 1:
-      return number_at<std::uint8_t>;
-    case 'u' * 16 + 2:
-      return number_at<std::uint16_t>;
-    case 'u' * 16 + 4:
-      return number_at<std::uint32_t>;
-    case 'u' * 16 + 8:
-      return number_at<std::uint64_t>;
-    case 'i' * 16 + 1:
-      return number_at<std::int8_t>;
-    case 'i' * 16 + 2:
-      return number_at<std::int16_t>;
-    case 'i' * 16 + 4:
-      return number_at<std::int32_t>;
-    case 'i' * 16 + 8:
-      return number_at<std::int64_t>;
-    case 'f' * 16 + 4:
-      return number_at<float>;
-    case 'f' * 16 + 8:
-      return number_at<double>;
-  }
-  fail("{}: numbers of type {}{} are not read; f4, f8, u1..u8 or i1..i8 expected", path, array.kind, array.bytes);
-}
-
-Int checked_product(const std::vector<Int>& factors, const std::string& path) {
-  Int product = 1;
-  for (Int f : factors)
-    require(f >= 0 && !__builtin_mul_overflow(product, f, &product), "{}: the header announces an impossible shape",
-            path);
-  return product;
-}
-
-}  // namespace
-
-DataSet read_array(ByteReader& in, const RawArray& array, const LoadOptions& options) {
-  auto& path = in.path();
-  auto decode = decoder(array, path);
-  Int file_rows = array.shape.at(0), bytes = array.bytes;
-  Int d = checked_product({array.shape.begin() + 1, array.shape.end()}, path);
-  Int start = in.position();
-  in.require_length(start + checked_product({file_rows, d, bytes}, path));
-  require(file_rows >= 1 && d >= 1, "{}: at least one row and one column expected, the header says {}x{}", path,
-          file_rows, d);
-  Int n = options.rows.value_or(file_rows);
-  require(n <= file_rows, "{}: rows = {} asked for, the file has {}", path, n, file_rows);
-
-  bool narrow = array.bytes <= 2 || (array.kind == 'f' && array.bytes == 4);
-  Matrix local(comm::layout(n).count(comm::rank()), d, options.dtype.value_or(narrow ? DType::f32 : DType::f64));
-  bool byte = array.kind == 'u' && array.bytes == 1;
-  double scale = options.scale.value_or(byte && array.shape.size() >= 3) ? 1.0 / 255 : 1;
-  require(scale == 1 || byte, "{}: scale = true is for u8 values, the file has {}{}", path, array.kind, array.bytes);
-  bool swap = array.big_endian != (std::endian::native == std::endian::big);
-  bool wide = array.kind != 'f' && array.bytes == 8;
-
-  Int first = comm::layout(n).first(comm::rank());
-  std::vector<unsigned char> raw;
-  // One run of numbers as the file has them: a row, or a column's part.
-  auto run = [&](Int offset, Int count, auto&& put) {
-    raw.resize(count * bytes);
-    in.skip_to(start + offset * bytes);
-    in.read(raw.data(), count * bytes, "the numbers");
-    for (Int j = 0; j < count; ++j) {
-      double value = decode(raw.data() + j * bytes, swap);
-      require(!wide || std::abs(value) <= 0x1p53, "{}: the integer {} has more digits than a number here holds", path,
-              value);
-      put(j, value * scale);
-    }
-  };
-  dispatch(local.dtype(), [&]<class T>() {
-    auto v = local.view<T>();
-    if (array.column_major)
-      for (Int j = 0; j < d && v.rows; ++j)
-        run(j * file_rows + first, v.rows, [&](Int i, double value) { v(i, j) = static_cast<T>(value); });
-    else
-      for (Int i = 0; i < v.rows; ++i)
-        run((first + i) * d, d, [&](Int j, double value) { v(i, j) = static_cast<T>(value); });
-  });
-  return {n, local, path};
+  Int most = (compressed_ ? file_bytes_ * best_ratio : file_bytes_) - position_;
+  require(bytes <= most, "{}: the header announces {} more bytes, but the file holds {}{}", path_, bytes,
+          compressed_ ? "at most " : "", std::max<Int>(most, 0));
 }
 
 }  // namespace kbcd

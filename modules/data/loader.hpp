@@ -37,7 +37,7 @@ class ByteReader {
   void read(void* to, Int bytes, const char* what);  // all of them, or an error that says what is missing
   Int read_some(void* to, Int bytes);
   void skip_to(Int position);
-  void require_length(Int bytes);  // before anything is allocated by what a header claims
+  void require_more(Int bytes);  // before anything is allocated by what a header claims
 
  private:
   std::string path_;
@@ -48,7 +48,7 @@ class ByteReader {
 
 // An array of numbers behind a header, as in .npy and idx.
 struct RawArray {
-  char kind;  // 'u', 'i', 'f'
+  char kind;  // 'u', 'i', 'f', 'b' (true or false)
   int bytes;  // of one number
   bool big_endian;
   bool column_major;

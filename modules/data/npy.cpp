@@ -43,10 +43,9 @@ RawArray parse_header(std::string_view header, const std::string& path) {
   require(descr.size() >= 5 && descr[0] == '\'' && std::string_view("<>|=").find(descr[1]) != descr.npos &&
               descr.find('\'', 1) == 4,
           "{}: plain numbers expected (descr such as '<f4'), the .npy header says {}", path, descr.substr(0, 40));
-  char kind = descr[2] == 'b' ? 'u' : descr[2];
   auto order = value_of(header, "fortran_order", path);
   require(order.starts_with("True") || order.starts_with("False"), "{}: fortran_order must be True or False", path);
-  return {kind, descr[3] - '0', descr[1] == '>', order.starts_with("True"),
+  return {descr[2], descr[3] - '0', descr[1] == '>', order.starts_with("True"),
           parse_shape(value_of(header, "shape", path), path)};
 }
 
@@ -59,7 +58,7 @@ DataSet load_npy(const std::string& path, const LoadOptions& options) {
   std::array<std::uint8_t, 4> size{};
   in.read(size.data(), version == 1 ? 2 : 4, "the .npy header");
   Int length = size[0] | size[1] << 8 | size[2] << 16 | static_cast<Int>(size[3]) << 24;
-  in.require_length(in.position() + length);
+  in.require_more(length);
   std::string header(length, '\0');
   in.read(header.data(), length, "the .npy header");
   return read_array(in, parse_header(header, path), options);

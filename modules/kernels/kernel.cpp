@@ -55,7 +55,9 @@ double Params::any(const std::string& key, double otherwise) const {
 
 double Params::gamma_or_sigma(double (*gamma_of_sigma)(double)) const {
   if (has("gamma") == has("sigma")) complain("exactly one of sigma and gamma expected");
-  return has("gamma") ? positive("gamma", 0) : gamma_of_sigma(positive("sigma", 0));
+  double gamma = has("gamma") ? positive("gamma", 0) : gamma_of_sigma(positive("sigma", 0));
+  if (!(gamma > 1e-30 && gamma < 1e30)) complain(fmt::format("gamma = {:.3g} is beyond what f32 holds", gamma));
+  return gamma;
 }
 
 void Params::complain(const std::string& message) const {
