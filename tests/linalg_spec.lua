@@ -87,7 +87,7 @@ test("both shapes are in the message", function()
     local good, message = pcall(f)
     message = tostring(message)
     assert(not good and message:find("2x3", 1, true) and message:find("4x5", 1, true), name .. ": " .. message)
-    assert(message:find("matrix_spec.lua:%d+:"), name .. " has the script's line: " .. message)
+    assert(message:find("linalg_spec.lua:%d+:"), name .. " has the script's line: " .. message)
   end
   fails(function() A:add_diagonal(1) end, "add_diagonal", "square", "2x3")
   fails(function() A:trace() end, "trace", "square", "2x3")
