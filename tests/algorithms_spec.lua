@@ -239,6 +239,35 @@ spec.test("steps count epochs and blocks, and tol stops", function()
   spec.equal(step.epoch, 2, "one block solves it; the second epoch changes nothing")
 end)
 
+spec.test("test scores and fitted values follow the blocks, and the residual is the system's", function()
+  local map = kbcd.features.fourier{ kernel = rbf, p = 20 }
+  local lambdas, X = { 1e-2, 1e-3 }, X_of()
+  local runs = {
+    kbcd.full_kernel(X, Y, { kernel = rbf, lambdas = lambdas, b = 40, epochs = 60, test = Xtest, fitted = true }),
+    kbcd.nystrom(X, Y, { kernel = rbf, lambdas = lambdas, p = 20, b = 7, gamma = 0.1, epochs = 2, test = Xtest }),
+    kbcd.random_features(X, Y, { map = map, lambdas = lambdas, b = 7, epochs = 2, test = Xtest }),
+  }
+  for r, run in ipairs(runs) do
+    local step
+    for s in run do
+      step = s
+      if s.epoch <= 2 then
+        for l, scores in ipairs(s.model:predict(Xtest)) do
+          spec.close(s.test_scores[l], scores, 1e-10, "test scores of method " .. r)
+        end
+      end
+    end
+    for l = 1, #lambdas do
+      local prediction, fitted = whole(step.model[l]:predict(X)), whole(step.model:fitted()[l])
+      spec.close(fitted, prediction, r == 1 and 1e-3 or 1e-9, "fitted values of method " .. r)  -- full: of the last visit
+      if r == 3 then spec.close(step.residual[l], (targets - fitted):norm() / targets:norm(), 1e-10, "residual") end
+    end
+    if r == 1 then assert(step.residual[1] < 1e-3 and step.residual[1] > 0, "residual of the full kernel") end
+  end
+  spec.fails(function() last(kbcd.full_kernel(X, Y, { kernel = rbf, lambdas = 1 })).model:fitted() end, "fitted = true")
+  spec.fails(function() kbcd.full_kernel(X, Y, { kernel = rbf, lambdas = 1, test = data }) end, "test", "DataSet")
+end)
+
 spec.test("the kernel entries computed are those counted on paper", function()
   local function entries(steps)
     kbcd.timers.reset()

@@ -13,45 +13,54 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 kbcd.system.docs.full_kernel = [[full_kernel(X, Y, options)
 An iterator of block steps of the full kernel machine (Algorithm 1). options: kernel; lambdas (a number or a list);
 b = 2048 (block size, at most n); epochs = 1; partition = "fresh" (anew each epoch) or "fixed" (as in the paper);
-tol = 0 (stop after the epoch in which the model changed by no more, relatively); jitter = false; seed.
+tol = 0 (stop after the epoch in which the model changed by no more, relatively); jitter = false; seed;
+test (a DataSet: step.test_scores follows every block); fitted = false (true: step.model:fitted() is kept, of each row as of
+the last visit of its block). step.residual: |Y - (K + n lambda I) alpha| / |Y| over the epoch's blocks, each before its step.
 for step in full_kernel(X, Y, o) do … step.epoch, step.block, step.epoch_end, step.change, step.model[1]:predict(Xtest) end]]
 
 return function(X, Y, given)
   Y = kbcd.targets("full_kernel", X, Y)
-  local o = options.read("full_kernel", given, {
-    kernel = { options.kernel }, lambdas = { options.lambdas }, b = { options.count, math.min(2048, X.n) },
-    epochs = { options.count, 1 }, tol = { options.not_negative, 0 }, jitter = { options.flag, false },
-    partition = { options.one_of("fresh", "fixed"), "fresh" }, seed = { options.seed, kbcd.seed() },
+  local o = options.algorithm("full_kernel", given, X.n, "n", "fresh", {
+    kernel = { options.kernel }, fitted = { options.flag, false },
   })
   local n, k, L = X.n, Y.ncols, #o.lambdas
-  if o.b > n then error(("full_kernel: b = %d is larger than n = %d"):format(o.b, n), 2) end
   local alpha = Matrix.zeros(X.rows.nrows, k * L)
+  local F = o.fitted and Matrix.zeros(X.rows.nrows, k * L)          -- (Kα)_b as of each block's last visit
+  local T = o.test and Matrix.zeros(o.test.rows.nrows, k * L)       -- K(test, [n]) α
+  local missed, size = {}, 0                                        -- squares of residuals and targets of this epoch
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
 
-  local function update(I)
+  local function update(I, done)
     local K_b, S_b = kbcd.KernelBlock(X, I, o.kernel), kbcd.Selector(n, I)
     local R, Y_b, alpha_b = kbcd.allreduce(K_b:t() * alpha, S_b:t() * Y, S_b:t() * alpha)
-    local K_bb, Delta, squares = K_b:rows(I), Matrix.zeros(#I, k * L), {}
+    local K_bb, Delta, squares, residual = K_b:rows(I), Matrix.zeros(#I, k * L), {}, {}
+    local fit = F and R:clone()
+    size = (done == 1 and 0 or size) + Y_b:norm() ^ 2
     for l, lambda in ipairs(o.lambdas) do
       local H = K_bb:to("f64"):add_diagonal(n * lambda)
       local P = Y_b - own(R, l):add(own(alpha_b, l), n * lambda)
       own(Delta, l):copy(kbcd.local_solve(H, P, { jitter = o.jitter }))
       squares[l] = { own(Delta, l):norm() ^ 2, own(alpha_b, l):add(own(Delta, l)):norm() ^ 2 }
+      missed[l] = (done == 1 and 0 or missed[l]) + P:norm() ^ 2
+      residual[l] = math.sqrt(missed[l] / size)
     end
     alpha:add(S_b * Delta)
-    return squares
+    if F then F:sub(S_b * (S_b:t() * F)):add(S_b * fit:add(K_bb:to("f64") * Delta)) end
+    if T then T:add(kbcd.KernelBlock(o.test, I, o.kernel, { centers = X }) * Delta) end
+    return squares, residual
   end
 
   -- f(x) = K(x, [n]) α, a block of centres at a time.
   local function scores(Xtest, columns)
-    local F = Matrix.zeros(Xtest.rows.nrows, columns.ncols)
+    local S = Matrix.zeros(Xtest.rows.nrows, columns.ncols)
     for _, I in ipairs(Index.range(1, n):partition(o.b)) do
       local K_t = kbcd.KernelBlock(Xtest, I, o.kernel, { centers = X })
-      F:add(K_t * kbcd.allreduce(kbcd.Selector(n, I):t() * columns))
+      S:add(K_t * kbcd.allreduce(kbcd.Selector(n, I):t() * columns))
     end
-    return F
+    return S
   end
 
-  return steps("full_kernel", o, n, update, kbcd.path(o.lambdas, k, scores, alpha))
+  local function fitted() return F or error("full_kernel: fitted() needs the option fitted = true", 3) end
+  return steps("full_kernel", o, n, update, kbcd.path(o.lambdas, k, scores, alpha, fitted), T)
 end

@@ -13,21 +13,20 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 kbcd.system.docs.nystrom = [[nystrom(X, Y, options)
 An iterator of block steps of Nyström kernel regression (Algorithm 2). options: kernel; lambdas (a number or a list);
 p (centres, at most n); b = min(2048, p) (block size); gamma = 0 (stabiliser); epochs = 1; partition = "fixed" or "fresh";
-tol = 0; jitter = false (true: add a growing multiple of I to a block that is not positive definite); seed.]]
+tol = 0; jitter = false (true: add a growing multiple of I to a block that is not positive definite); seed; test (a DataSet:
+step.test_scores follows every block). step.residual: |E| / |Y| with E = Y - (K_J + n lambda S_J) alpha.]]
 
 return function(X, Y, given)
   Y = kbcd.targets("nystrom", X, Y)
-  local o = options.read("nystrom", given, {
-    kernel = { options.kernel }, lambdas = { options.lambdas }, p = { options.count },
-    b = { options.count, math.min(2048, tonumber(given and given.p) or 1) }, gamma = { options.not_negative, 0 },
-    epochs = { options.count, 1 }, tol = { options.not_negative, 0 }, jitter = { options.flag, false },
-    partition = { options.one_of("fixed", "fresh"), "fixed" }, seed = { options.seed, kbcd.seed() },
+  local n, k, p = X.n, Y.ncols, tonumber(type(given) == "table" and given.p) or 1
+  if p > n then error(("nystrom: p = %d is larger than n = %d"):format(p, n), 2) end
+  local o = options.algorithm("nystrom", given, p, "p", "fixed", {
+    kernel = { options.kernel }, p = { options.count }, gamma = { options.not_negative, 0 },
   })
-  local n, k, L = X.n, Y.ncols, #o.lambdas
-  if o.p > n then error(("nystrom: p = %d is larger than n = %d"):format(o.p, n), 2) end
-  if o.b > o.p then error(("nystrom: b = %d is larger than p = %d"):format(o.b, o.p), 2) end
-  local J = Index.sample(n, o.p, { seed = o.seed, stream = 1 })
-  local alpha, E = Matrix.zeros(o.p, k * L), kbcd.repeat_columns(Y, L)
+  local L = #o.lambdas
+  local J = Index.sample(n, p, { seed = o.seed, stream = 1 })
+  local alpha, E = Matrix.zeros(p, k * L), kbcd.repeat_columns(Y, L)
+  local T = o.test and Matrix.zeros(o.test.rows.nrows, k * L)  -- K(test, J) α
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
 
@@ -36,27 +35,34 @@ return function(X, Y, given)
     local K_b, S_b = kbcd.KernelBlock(X, I, o.kernel), kbcd.Selector(n, I)
     local G, P = kbcd.allreduce(K_b:gram("f64"), K_b:t() * E)
     local K_bb, alpha_b, Delta, squares = K_b:rows(I), alpha:take(B), Matrix.zeros(#B, k * L), {}
-    local SDelta = Matrix.zeros(#B, k * L)  -- nλ Δ, each λ with its own
     for l, lambda in ipairs(o.lambdas) do
       local H = G:clone():add(K_bb, n * lambda):add_diagonal(n * lambda * o.gamma)
       own(P, l):add(own(alpha_b, l), -n * lambda * o.gamma)
       own(Delta, l):copy(kbcd.local_solve(H, own(P, l), { jitter = o.jitter }))
-      own(SDelta, l):copy(own(Delta, l)):scale(n * lambda)
+      own(E, l):sub(S_b * (own(Delta, l) * (n * lambda)))
       squares[l] = { own(Delta, l):norm() ^ 2, own(alpha_b, l):add(own(Delta, l)):norm() ^ 2 }
     end
     alpha:add_rows(B, Delta)
-    E:sub(K_b * Delta):sub(S_b * SDelta)
-    return squares
+    E:sub(K_b * Delta)
+    if T then T:add(kbcd.KernelBlock(o.test, I, o.kernel, { centers = X }) * Delta) end
+    return squares, kbcd.relative_norms(E, Y, L)
   end
 
   -- f(x) = K(x, J) α
   local function scores(Xtest, columns)
     local F = Matrix.zeros(Xtest.rows.nrows, columns.ncols)
-    for _, B in ipairs(Index.range(1, o.p):partition(o.b)) do
+    for _, B in ipairs(Index.range(1, p):partition(o.b)) do
       F:add(kbcd.KernelBlock(Xtest, J:take(B), o.kernel, { centers = X }) * columns:take(B))
     end
     return F
   end
 
-  return steps("nystrom", o, o.p, update, kbcd.path(o.lambdas, k, scores, alpha))
+  -- K_J α = Y − E − nλ S_J α
+  local function fitted()
+    local S = alpha:clone()
+    for l, lambda in ipairs(o.lambdas) do own(S, l):scale(n * lambda) end
+    return kbcd.repeat_columns(Y, L):sub(E):sub(kbcd.Selector(n, J) * S)
+  end
+
+  return steps("nystrom", o, p, update, kbcd.path(o.lambdas, k, scores, alpha, fitted), T)
 end

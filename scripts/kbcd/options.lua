@@ -12,6 +12,7 @@ local options = {}
 function options.count(x) return not (is_number(x) and x >= 1 and x % 1 == 0) and "a whole number from 1 up" or nil end
 function options.seed(x) return not (is_number(x) and x >= 0 and x % 1 == 0) and "a whole number from 0 up" or nil end
 function options.not_negative(x) return not (is_number(x) and x >= 0) and "a number >= 0" or nil end
+function options.data(x) return x and runtime.type(x) ~= "DataSet" and "a DataSet" or nil end  -- or false: none
 function options.flag(x) return type(x) ~= "boolean" and "true or false" or nil end
 function options.kernel(x) return runtime.type(x) ~= "Kernel" and "a kernel such as kernel.rbf{sigma = 5}" or nil end
 function options.map(x) return runtime.type(x) ~= "FeatureMap" and "a map such as features.fourier{…}" or nil end
@@ -36,8 +37,9 @@ local function show(x)
   return type(x) == "string" and "'" .. x .. "'" or type(x) == "number" and tostring(x) or runtime.type(x)
 end
 
-function options.read(owner, given, schema)
-  local level, known, o = 3, {}, {}
+function options.read(owner, given, schema, level)
+  local known, o = {}, {}
+  level = level or 3
   for name in pairs(schema) do known[#known + 1] = name end
   table.sort(known)
   if type(given) ~= "table" then error(("%s: a table of options expected, got %s"):format(owner, show(given)), level) end
@@ -60,6 +62,19 @@ function options.read(owner, given, schema)
     o[name] = value
   end
   if o.lambdas then o.lambdas = type(o.lambdas) == "table" and o.lambdas or { o.lambdas } end
+  return o
+end
+
+-- What every algorithm takes, and its own. Blocks are of `count` things, called `of` in messages.
+function options.algorithm(owner, given, count, of, partition, own)
+  local schema = {
+    lambdas = { options.lambdas }, b = { options.count, math.min(2048, count) }, epochs = { options.count, 1 },
+    tol = { options.not_negative, 0 }, jitter = { options.flag, false }, seed = { options.seed, runtime.seed() },
+    partition = { options.one_of("fresh", "fixed"), partition }, test = { options.data, false },
+  }
+  for name, entry in pairs(own) do schema[name] = entry end
+  local o = options.read(owner, given, schema, 4)
+  if o.b > count then error(("%s: b = %d is larger than %s = %d"):format(owner, o.b, of, count), 3) end
   return o
 end
 

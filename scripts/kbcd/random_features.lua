@@ -13,19 +13,16 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 kbcd.system.docs.random_features = [[random_features(X, Y, options)
 An iterator of block steps of random feature regression (Algorithm 3). options: map (as from features.fourier{kernel, p});
 lambdas (a number or a list); b = min(2048, p) (block size); epochs = 1; partition = "fixed" or "fresh"; tol = 0;
-jitter = false; seed (of the order of blocks; the features have the map's).]]
+jitter = false; seed (of the order of blocks; the features have the map's); test (a DataSet: step.test_scores follows every
+block). step.residual: |Y - Z w| / |Y|.]]
 
 return function(X, Y, given)
   Y = kbcd.targets("random_features", X, Y)
-  local p = given and kbcd.type(given.map) == "FeatureMap" and given.map.p or 1
-  local o = options.read("random_features", given, {
-    map = { options.map }, lambdas = { options.lambdas }, b = { options.count, math.min(2048, p) },
-    epochs = { options.count, 1 }, tol = { options.not_negative, 0 }, jitter = { options.flag, false },
-    partition = { options.one_of("fixed", "fresh"), "fixed" }, seed = { options.seed, kbcd.seed() },
-  })
+  local p = type(given) == "table" and kbcd.type(given.map) == "FeatureMap" and given.map.p or 1
+  local o = options.algorithm("random_features", given, p, "p", "fixed", { map = { options.map } })
   local n, k, L = X.n, Y.ncols, #o.lambdas
-  if o.b > p then error(("random_features: b = %d is larger than p = %d"):format(o.b, p), 2) end
   local w, E = Matrix.zeros(p, k * L), kbcd.repeat_columns(Y, L)
+  local T = o.test and Matrix.zeros(o.test.rows.nrows, k * L)  -- z(test)ᵀ w
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
 
@@ -41,7 +38,8 @@ return function(X, Y, given)
     end
     w:add_rows(I, Delta)
     E:sub(Z_b * Delta)
-    return squares
+    if T then T:add(kbcd.RandomFeaturesBlock(o.test, I, o.map) * Delta) end
+    return squares, kbcd.relative_norms(E, Y, L)
   end
 
   -- f(x) = z(x)ᵀ w
@@ -53,5 +51,6 @@ return function(X, Y, given)
     return F
   end
 
-  return steps("random_features", o, p, update, kbcd.path(o.lambdas, k, scores, w))
+  local function fitted() return kbcd.repeat_columns(Y, L):sub(E) end
+  return steps("random_features", o, p, update, kbcd.path(o.lambdas, k, scores, w, fitted), T)
 end

@@ -1,11 +1,13 @@
--- steps(owner, o, count, update, model): the block steps of all epochs, as an iterator.
+-- steps(owner, o, count, update, model [, test_scores]): the block steps of all epochs, as an iterator.
 --
 -- 1..count is partitioned at random into blocks of o.b, once (o.partition = "fixed") or anew each epoch ("fresh"), and the
 -- blocks are visited in a random order of each epoch.
--- update(I) does one step and returns, for each λ, { |Δ|², |α_b|² }: what changed, and how large the block now is.
--- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds, model, and
--- change: for each λ, |Δ| over |α| of the blocks so far of this epoch. The run ends after o.epochs, or after the epoch in
--- which the change of every λ is at most o.tol.
+-- update(I, done) does one step, number `done` of its epoch, and returns two lists with an entry a λ: { |Δ|², |α_b|² },
+-- what changed and how large the block now is; and the relative residual that the algorithm keeps anyway.
+-- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds, model, residual,
+-- test_scores where the algorithm was given a test set (this rank's rows, a Matrix a λ), and change: for each λ, |Δ| over
+-- |α| of the blocks so far of this epoch. The run ends after o.epochs, or after the epoch in which the change of every λ is
+-- at most o.tol.
 
 local kbcd = require "kbcd"
 
@@ -15,7 +17,7 @@ local function changes(sums)
   return change
 end
 
-return function(owner, o, count, update, model)
+return function(owner, o, count, update, model, test_scores)
   local start, epoch, done, blocks, order, sums, converged = kbcd.now(), 0, 0, {}, nil, nil, false
 
   local function begin_epoch()
@@ -33,7 +35,8 @@ return function(owner, o, count, update, model)
     end
     done = done + 1
     local largest = 0
-    for l, square in ipairs(update(blocks[order[done]])) do
+    local squares, residual = update(blocks[order[done]], done)
+    for l, square in ipairs(squares) do
       if not (square[1] < math.huge and square[2] < math.huge) then
         error(("%s: block %d of epoch %d gave a model that is not finite (lambda = %g)"):format(
           owner, done, epoch, o.lambdas[l]), 2)
@@ -45,7 +48,8 @@ return function(owner, o, count, update, model)
     converged = done == #blocks and largest <= o.tol
     return {
       epoch = epoch, epochs = o.epochs, block = done, blocks = #blocks, epoch_end = done == #blocks,
-      seconds = kbcd.now() - start, change = change, model = model,
+      seconds = kbcd.now() - start, change = change, residual = residual, model = model,
+      test_scores = test_scores and model.split(test_scores),
     }
   end
 end
