@@ -18,7 +18,7 @@ step.test_scores follows every block). step.residual: |E| / |Y| with E = Y - (K_
 
 return function(X, Y, given)
   Y = kbcd.targets("nystrom", X, Y)
-  local n, k, p = X.n, Y.ncols, tonumber(type(given) == "table" and given.p) or 1
+  local n, k, p = X.n, Y.ncols, math.max(1, tonumber(type(given) == "table" and given.p) or 1)
   if p > n then error(("nystrom: p = %d is larger than n = %d"):format(p, n), 2) end
   local o = options.algorithm("nystrom", given, p, "p", "fixed", {
     kernel = { options.kernel }, p = { options.count }, gamma = { options.not_negative, 0 },
