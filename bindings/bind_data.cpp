@@ -9,12 +9,15 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   def_call(
       lua, kbcd["DataSet"], "DataSet(A)",
       "n rows of d numbers spread over the ranks; each rank keeps its own rows of A, a Matrix that all have.\n"
-      "X.n and X.d are global; X.rows is this rank's part, a Matrix, and X.first the global number of its first row.",
+      "X.n and X.d are global; X.rows is this rank's part, a Matrix of X.local_n rows, and X.first the global number of its\n"
+      "first row. X.sparse: whether the rows are sparse; then there is no X.rows.",
       [](const Matrix& a) { return DataSet::from_matrix(a); });
   def_field(type, "n", &DataSet::n);
   def_field(type, "d", &DataSet::d);
   def_field(type, "dtype", [](const DataSet& x) { return name(x.dtype()); });
   def_field(type, "rows", [](const DataSet& x) { return x.local(); });
+  def_field(type, "local_n", &DataSet::local_n);
+  def_field(type, "sparse", &DataSet::sparse);
   def_field(type, "first", [](const DataSet& x) { return x.first() + 1; });
   def(lua, type, "DataSet.generate(n, d, f)",
       "f(first, last) gives rows first..last as a Matrix of d columns; each rank asks for its own.",
@@ -33,8 +36,13 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
       [](const DataSet& x, const Index& rows) { return x.local_rows(rows); });
   def(lua, type, "DataSet:to(dtype)", "The same data as \"f32\" or \"f64\".",
       [](const DataSet& x, DType dtype) { return x.to(dtype); });
+  def(lua, type, "DataSet:to_dense()", "The same data with dense rows.", [](const DataSet& x) { return x.to_dense(); });
+  def(lua, type, "DataSet:to_sparse()",
+      "The same data with sparse rows (CSR). Kernels and Fourier features work on them without making them dense.",
+      [](const DataSet& x) { return x.to_sparse(); });
   type[sol::meta_function::to_string] = [](const DataSet& x) {
-    return fmt::format("DataSet {}x{} {}, {} rows here", x.n(), x.d(), name(x.dtype()), x.local().rows());
+    return fmt::format("DataSet {}x{} {}{}, {} rows here", x.n(), x.d(), name(x.dtype()), x.sparse() ? ", sparse" : "",
+                       x.local_n());
   };
   refuse_unknown_fields(type);
 

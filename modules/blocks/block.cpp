@@ -9,6 +9,7 @@
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
 #include "core/timers.hpp"
+#include "modules/blocks/sparse_panels.hpp"
 
 namespace kbcd {
 namespace {
@@ -256,6 +257,10 @@ std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std:
   require(columns.size() > 0, "KernelBlock: at least one column expected");
   columns.require_within("KernelBlock", centers.n());
   require(centers.d() == x.d(), "KernelBlock: the centres have {} columns, X has {}", centers.d(), x.d());
+  require(centers.sparse() == x.sparse(), "KernelBlock: X and the centres must both be sparse or both be dense");
+  if (x.sparse())
+    return std::make_shared<Block>(
+        std::make_unique<SparseKernelPanels>(x, std::move(rows), std::move(kernel), centers.gather_sparse(columns)));
   return std::make_shared<Block>(
       std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), centers.gather(columns)));
 }

@@ -24,9 +24,9 @@ return function(X, Y, given)
     kernel = { options.kernel }, fitted = { options.flag, false },
   })
   local n, k, L = X.n, Y.ncols, #o.lambdas
-  local alpha = Matrix.zeros(X.rows.nrows, k * L)
-  local F = o.fitted and Matrix.zeros(X.rows.nrows, k * L)          -- (Kα)_b as of each block's last visit
-  local T = o.test and Matrix.zeros(o.test.rows.nrows, k * L)       -- K(test, [n]) α
+  local alpha = Matrix.zeros(X.local_n, k * L)
+  local F = o.fitted and Matrix.zeros(X.local_n, k * L)          -- (Kα)_b as of each block's last visit
+  local T = o.test and Matrix.zeros(o.test.local_n, k * L)       -- K(test, [n]) α
   local missed, size = {}, 0                                        -- squares of residuals and targets of this epoch
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
@@ -53,7 +53,7 @@ return function(X, Y, given)
 
   -- f(x) = K(x, [n]) α, a block of centres at a time.
   local function scores(Xtest, columns)
-    local S = Matrix.zeros(Xtest.rows.nrows, columns.ncols)
+    local S = Matrix.zeros(Xtest.local_n, columns.ncols)
     for _, I in ipairs(Index.range(1, n):partition(o.b)) do
       local K_t = kbcd.KernelBlock(Xtest, I, o.kernel, { centers = X })
       S:add(K_t * kbcd.allreduce(kbcd.Selector(n, I):t() * columns))

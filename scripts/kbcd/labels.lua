@@ -80,8 +80,8 @@ function labels.error_rate(model, X, y, given)
     error(("error_rate: a model or a Matrix of scores expected, got %s"):format(kbcd.type(model)), 2)
   end
   local scores = kbcd.type(model) == "Matrix" and model or model:predict(X)
-  if kbcd.type(scores) == "Matrix" and scores.nrows ~= X.rows.nrows then
-    error(("error_rate: scores for this rank's %d rows of X expected, got %d"):format(X.rows.nrows, scores.nrows), 2)
+  if kbcd.type(scores) == "Matrix" and scores.nrows ~= X.local_n then
+    error(("error_rate: scores for this rank's %d rows of X expected, got %d"):format(X.local_n, scores.nrows), 2)
   end
   local rows, least, largest = read("error_rate", y)
   local function rate(S)

@@ -26,7 +26,7 @@ return function(X, Y, given)
   local L = #o.lambdas
   local J = Index.sample(n, p, { seed = o.seed, stream = 1 })
   local alpha, E = Matrix.zeros(p, k * L), kbcd.repeat_columns(Y, L)
-  local T = o.test and Matrix.zeros(o.test.rows.nrows, k * L)  -- K(test, J) α
+  local T = o.test and Matrix.zeros(o.test.local_n, k * L)  -- K(test, J) α
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
 
@@ -50,7 +50,7 @@ return function(X, Y, given)
 
   -- f(x) = K(x, J) α
   local function scores(Xtest, columns)
-    local F = Matrix.zeros(Xtest.rows.nrows, columns.ncols)
+    local F = Matrix.zeros(Xtest.local_n, columns.ncols)
     for _, B in ipairs(Index.range(1, p):partition(o.b)) do
       F:add(kbcd.KernelBlock(Xtest, J:take(B), o.kernel, { centers = X }) * columns:take(B))
     end

@@ -22,7 +22,7 @@ return function(X, Y, given)
   local o = options.algorithm("random_features", given, p, "p", "fixed", { map = { options.map } })
   local n, k, L = X.n, Y.ncols, #o.lambdas
   local w, E = Matrix.zeros(p, k * L), kbcd.repeat_columns(Y, L)
-  local T = o.test and Matrix.zeros(o.test.rows.nrows, k * L)  -- z(test)ᵀ w
+  local T = o.test and Matrix.zeros(o.test.local_n, k * L)  -- z(test)ᵀ w
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
 
@@ -44,7 +44,7 @@ return function(X, Y, given)
 
   -- f(x) = z(x)ᵀ w
   local function scores(Xtest, columns)
-    local F = Matrix.zeros(Xtest.rows.nrows, columns.ncols)
+    local F = Matrix.zeros(Xtest.local_n, columns.ncols)
     for _, I in ipairs(Index.range(1, p):partition(o.b)) do
       F:add(kbcd.RandomFeaturesBlock(Xtest, I, o.map) * columns:take(I))
     end
