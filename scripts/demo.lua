@@ -55,13 +55,12 @@ local last = {}
 for name in o.methods:gmatch("[^,]+") do
   if not methods[name] then parser:error(("--methods: full, nystrom or rf expected, got '%s'"):format(name)) end
   local label, run = methods[name][1], methods[name][2]
-  local seconds, before, final = 0, kbcd.now(), nil
+  local final
   for step in kbcd.progress(run()) do
     if step.epoch_end then
-      seconds = seconds + kbcd.now() - before
       step.error = labels.error_rate(step.model[1], Xtest, ytest)
-      kbcd.say("%s %6d %11.2f%% %9.1f", pad(label), step.epoch, 100 * step.error, seconds)
-      final, before = { label = label, error = step.error, seconds = seconds }, kbcd.now()
+      kbcd.say("%s %6d %11.2f%% %9.1f", pad(label), step.epoch, 100 * step.error, step.seconds)
+      final = { label = label, error = step.error, seconds = step.seconds }
     end
   end
   last[#last + 1] = final

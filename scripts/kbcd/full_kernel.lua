@@ -8,7 +8,7 @@
 
 local kbcd = require "kbcd"
 local options, steps = require "kbcd.options", require "kbcd.steps"
-local Matrix, Index = kbcd.Matrix, kbcd.Index
+local Matrix = kbcd.Matrix
 
 kbcd.system.docs.full_kernel = [[full_kernel(X, Y, options)
 An iterator of block steps of the full kernel machine (Algorithm 1). options: kernel; lambdas (a number or a list);
@@ -26,7 +26,6 @@ return function(X, Y, given)
   local n, k, L = X.n, Y.ncols, #o.lambdas
   local alpha = Matrix.zeros(X.local_n, k * L)
   local F = o.fitted and Matrix.zeros(X.local_n, k * L)          -- (Kα)_b as of each block's last visit
-  local T = o.test and Matrix.zeros(o.test.local_n, k * L)       -- K(test, [n]) α
   local missed, size = {}, 0                                        -- squares of residuals and targets of this epoch
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
@@ -47,20 +46,14 @@ return function(X, Y, given)
     end
     alpha:add(S_b * Delta)
     if F then F:sub(S_b * (S_b:t() * F)):add(S_b * fit:add(K_bb:to("f64") * Delta)) end
-    if T then T:add(kbcd.KernelBlock(o.test, I, o.kernel, { centers = X }) * Delta) end
-    return squares, residual
+    return Delta, squares, residual
   end
 
-  -- f(x) = K(x, [n]) α, a block of centres at a time.
-  local function scores(Xtest, columns)
-    local S = Matrix.zeros(Xtest.local_n, columns.ncols)
-    for _, I in ipairs(Index.range(1, n):partition(o.b)) do
-      local K_t = kbcd.KernelBlock(Xtest, I, o.kernel, { centers = X })
-      S:add(K_t * kbcd.allreduce(kbcd.Selector(n, I):t() * columns))
-    end
-    return S
-  end
-
-  local function fitted() return F or error("full_kernel: fitted() needs the option fitted = true", 3) end
-  return steps("full_kernel", o, n, update, kbcd.path(o.lambdas, k, scores, alpha, fitted), T)
+  -- f(x) = K(x, [n]) α
+  return steps("full_kernel", o, n, update, kbcd.path{
+    lambdas = o.lambdas, k = k, coefficients = alpha, count = n, b = o.b, test = o.test,
+    block = function(Z, I) return kbcd.KernelBlock(Z, I, o.kernel, { centers = X }) end,
+    rows = function(C, I) return kbcd.allreduce(kbcd.Selector(n, I):t() * C) end,
+    fitted = function() return F or error("full_kernel: fitted() needs the option fitted = true", 4) end,
+  })
 end

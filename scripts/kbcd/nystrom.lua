@@ -26,7 +26,6 @@ return function(X, Y, given)
   local L = #o.lambdas
   local J = Index.sample(n, p, { seed = o.seed, stream = 1 })
   local alpha, E = Matrix.zeros(p, k * L), kbcd.repeat_columns(Y, L)
-  local T = o.test and Matrix.zeros(o.test.local_n, k * L)  -- K(test, J) α
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
 
@@ -44,17 +43,7 @@ return function(X, Y, given)
     end
     alpha:add_rows(B, Delta)
     E:sub(K_b * Delta)
-    if T then T:add(kbcd.KernelBlock(o.test, I, o.kernel, { centers = X }) * Delta) end
-    return squares, kbcd.relative_norms(E, Y, L)
-  end
-
-  -- f(x) = K(x, J) α
-  local function scores(Xtest, columns)
-    local F = Matrix.zeros(Xtest.local_n, columns.ncols)
-    for _, B in ipairs(Index.range(1, p):partition(o.b)) do
-      F:add(kbcd.KernelBlock(Xtest, J:take(B), o.kernel, { centers = X }) * columns:take(B))
-    end
-    return F
+    return Delta, squares, kbcd.relative_norms(E, Y, L)
   end
 
   -- K_J α = Y − E − nλ S_J α
@@ -64,5 +53,10 @@ return function(X, Y, given)
     return kbcd.repeat_columns(Y, L):sub(E):sub(kbcd.Selector(n, J) * S)
   end
 
-  return steps("nystrom", o, p, update, kbcd.path(o.lambdas, k, scores, alpha, fitted), T)
+  -- f(x) = K(x, J) α
+  return steps("nystrom", o, p, update, kbcd.path{
+    lambdas = o.lambdas, k = k, coefficients = alpha, count = p, b = o.b, test = o.test, fitted = fitted,
+    block = function(Z, B) return kbcd.KernelBlock(Z, J:take(B), o.kernel, { centers = X }) end,
+    rows = function(C, B) return C:take(B) end, centers = J,
+  })
 end
