@@ -47,14 +47,16 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   refuse_unknown_fields(type);
 
   def(lua, kbcd, "load(path [, options])",
-      "A DataSet from a .npy or idx file, plain or gzipped; each rank keeps its own rows. An array of one dimension gives\n"
-      "n x 1. options: rows (only the first so many), dtype, scale (u8 divided by 255; on by default for images).",
+      "A DataSet from a .npy or idx file, plain or gzipped, or from HDF5; each rank keeps its own rows. An array of one\n"
+      "dimension gives n x 1. options: rows (only the first so many), dtype, scale (u8 divided by 255; on by default for\n"
+      "images), path (of the dataset in an HDF5 file).",
       [](const std::string& path, sol::optional<sol::table> table) {
-        Options options("load", table, {"rows", "dtype", "scale"});
+        Options options("load", table, {"rows", "dtype", "scale", "path"});
         LoadOptions o;
         if (auto rows = options.get<Int>("rows")) o.rows = *rows;
         if (auto dtype = options.get<DType>("dtype")) o.dtype = *dtype;
         if (auto scale = options.get<bool>("scale")) o.scale = *scale;
+        if (auto dataset = options.get<std::string>("path")) o.path = *dataset;
         return load(path, o);
       });
 }

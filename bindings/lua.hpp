@@ -33,6 +33,7 @@ struct SelectorT;
 class Kernel;
 class FeatureMap;
 class Factor;
+class H5File;
 namespace comm {
 class Request;
 }
@@ -68,6 +69,8 @@ template <>
 inline constexpr const char* type_name<FeatureMap> = "FeatureMap";
 template <>
 inline constexpr const char* type_name<Factor> = "Factor";
+template <>
+inline constexpr const char* type_name<H5File> = "H5File";
 template <>
 inline constexpr const char* type_name<comm::Request> = "Request";
 

@@ -108,6 +108,7 @@ State::State() {
   bind_index(lua_, kbcd);
   bind_comm(lua_, kbcd);
   bind_data(lua_, kbcd);
+  bind_h5(lua_, kbcd);
   bind_kernels(lua_, kbcd);
   bind_features(lua_, kbcd);
   bind_blocks(lua_, kbcd);

@@ -12,9 +12,10 @@
 namespace kbcd {
 
 struct LoadOptions {
-  std::optional<Int> rows;     // only the first so many
-  std::optional<DType> dtype;  // default: f32 where it holds every value of the file's type, else f64
-  std::optional<bool> scale;   // u8 values divided by 255; default: yes for images (three or more dimensions)
+  std::optional<Int> rows;          // only the first so many
+  std::optional<DType> dtype;       // default: f32 where it holds every value of the file's type, else f64
+  std::optional<bool> scale;        // u8 values divided by 255; default: yes for images (three or more dimensions)
+  std::optional<std::string> path;  // of the dataset in an HDF5 file
 };
 
 DataSet load(const std::string& path, const LoadOptions& options);

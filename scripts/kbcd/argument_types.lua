@@ -1,0 +1,33 @@
+-- What the values of options may be: converters for lua-argparse, which return the value, or nil and what was expected.
+
+local argument_types = {}
+
+local function checked(expected, test)
+  return function(text)
+    local value = tonumber(text)
+    if not value or value ~= value or math.abs(value) == math.huge or not test(value) then
+      return nil, ("%s expected, got '%s'"):format(expected, text)
+    end
+    return value
+  end
+end
+
+argument_types.number = checked("a number", function() return true end)
+argument_types.positive = checked("a number > 0", function(x) return x > 0 end)
+argument_types.not_negative = checked("a number >= 0", function(x) return x >= 0 end)
+argument_types.count = checked("a whole number from 1 up", function(x) return x >= 1 and x % 1 == 0 and x < 2 ^ 53 end)
+argument_types.seed = checked("a whole number from 0 up", function(x) return x >= 0 and x % 1 == 0 and x < 2 ^ 53 end)
+argument_types.share = checked("a number from 0 to 0.9", function(x) return x >= 0 and x <= 0.9 end)
+
+-- Numbers > 0 with commas between, as a list.
+function argument_types.positives(text)
+  local list = {}
+  for part in (text .. ","):gmatch("(.-),") do
+    local value, message = argument_types.positive(part)
+    if not value then return nil, message .. " in '" .. text .. "'" end
+    list[#list + 1] = value
+  end
+  return list
+end
+
+return argument_types

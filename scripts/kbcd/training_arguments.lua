@@ -1,0 +1,66 @@
+-- The options that `kbcd train` and `kbcd tune` share: data, method, kernel, preprocessing; and which do not go together.
+
+local kbcd = require "kbcd"
+local types = require "kbcd.argument_types"
+
+local training_arguments = {}
+
+local function names_of(family)
+  local names = {}
+  for name in pairs(family) do if name ~= "custom" then names[#names + 1] = name end end
+  table.sort(names)
+  return names
+end
+
+function training_arguments.add(parser)
+  parser:option("--x", "Training rows: .npy, idx, HDF5 (file.h5:/dataset) and what else kbcd loads."):argname("FILE")
+  parser:option("--y", "Labels (whole numbers) or real targets, a row each."):argname("FILE")
+  parser:option("--data", "Rows and labels in one file (libsvm, CSV …), instead of --x and --y."):argname("FILE")
+  parser:mutex(
+    parser:option("--test-x", "Test rows."):argname("FILE"),
+    parser:option("--test-data", "Test rows and labels in one file."):argname("FILE"),
+    parser:option("--hold-out", "The share of rows to hold out when there is no test set (0.1).", nil, types.share))
+  parser:option("--test-y", "Test labels or targets."):argname("FILE")
+  parser:option("--task", "What to do (classify when y holds whole numbers)."):choices{ "classify", "regress" }
+  parser:option("--method", "The algorithm (by size)."):choices{ "full", "nystrom", "rf" }
+  parser:option("--kernel", "The kernel.", "rbf"):choices(names_of(kbcd.kernel))
+  parser:option("--nu", "Smoothness of the matern kernel.", nil, types.positive)
+  parser:option("--degree", "Degree of the polynomial kernel.", nil, types.count)
+  parser:option("--c", "Constant of the polynomial kernel.", nil, types.not_negative)
+  parser:option("--lambda", "Regulariser, or several with commas between.", nil, types.positives)
+  parser:option("--features", "p: centres of nystrom, features of rf.", nil, types.count)
+  parser:option("--map", "Feature map of rf (fourier)."):choices(names_of(kbcd.features))
+  parser:option("--nystrom-gamma", "Stabiliser of nystrom (0).", nil, types.not_negative)
+  parser:option("--block", "Block size b (by memory).", nil, types.count)
+  parser:option("--epochs", "Passes over the blocks.", nil, types.count)
+  parser:option("--tol", "Stop when an epoch changes the model by no more, relatively (0).", nil, types.not_negative)
+  parser:option("--partition", "Blocks anew each epoch, or as in the paper."):choices{ "fresh", "fixed" }
+  parser:flag("--jitter", "Help blocks that are not positive definite.")
+  parser:option("--precision", "Of the data and of kernel values.", "f32"):choices{ "f32", "f64" }
+  parser:option("--seed", "Of everything random (kbcd's own).", nil, types.seed)
+  parser:mutex(
+    parser:flag("--standardize", "Columns to mean 0 and variance 1."),
+    parser:flag("--scale01", "Columns to 0..1."),
+    parser:flag("--unit-norm", "Rows to length 1."))
+end
+
+-- What argparse cannot see: options that are there without, or against, another.
+function training_arguments.check(parser, o)
+  local function refuse(text, ...) parser:error(text:format(...)) end
+  if o.data and (o.x or o.y) then refuse("--data holds rows and labels; it does not go with --x or --y") end
+  if not o.data and not (o.x and o.y) then refuse("--x and --y expected, or --data") end
+  if (o.test_x == nil) ~= (o.test_y == nil) then refuse("--test-x and --test-y go together") end
+  local function only(option, flag, method)
+    if o[option] ~= nil and (o.method or "") ~= method then
+      refuse("%s is for --method %s alone%s", flag, method, o.method and ", not for " .. o.method or "; say --method")
+    end
+  end
+  only("map", "--map", "rf")
+  only("nystrom_gamma", "--nystrom-gamma", "nystrom")
+  if o.features and o.method == "full" then refuse("--features is for --method nystrom or rf, not for full") end
+  if o.features and not o.method then o.method = "nystrom" end
+  o.seed = o.seed or kbcd.seed()
+  o.preprocess = o.standardize and "standardize" or o.scale01 and "scale01" or o.unit_norm and "unit-norm" or nil
+end
+
+return training_arguments

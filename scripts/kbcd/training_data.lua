@@ -1,0 +1,86 @@
+-- training_data(o): the data that a command trains on: rows and targets, a test set or held-out rows, task and classes.
+--
+-- Gives a table: X, y (class numbers 1..k, or targets), test = { X, y } or nil, held_out (how many rows), task, k, names (of
+-- classes), values (the labels behind them), preprocess.
+
+local kbcd = require "kbcd"
+local read_data = require "kbcd.read_data"
+
+-- X, y and the names of classes, if the file had names, from `data` or from `x` and `y`.
+local function read_pair(data, x, y, precision)
+  if data then
+    local X, labels, names = read_data(data, { dtype = precision })
+    if not labels then error(data .. ": no labels in it; give them with --y, and the rows with --x", 0) end
+    return X, labels, names
+  end
+  local X, labels = read_data(x, { dtype = precision }), read_data(y, { dtype = "f64" })
+  if X.n ~= labels.n then error(("%s has %d rows, %s has %d"):format(x, X.n, y, labels.n), 0) end
+  return X, labels
+end
+
+local function name_of(value) return ("%.14g"):format(value) end
+
+-- Labels as class numbers, the same ones in both sets.
+local function number_classes(data)
+  data.values = data.values or kbcd.classes.values(data.y)
+  data.k = #data.values
+  if data.k < 2 then error("y: labels of at least two classes expected, got one", 0) end
+  data.names = data.names or {}
+  for i, value in ipairs(data.values) do data.names[i] = data.names[i] or name_of(value) end
+  data.y = kbcd.classes.numbers(data.y, data.values)
+  if data.test then data.test.y = kbcd.classes.numbers(data.test.y, data.values, "the test labels") end
+end
+
+local function hold_out(data, share, seed)
+  local count = math.floor(data.X.n * share)
+  if count < 1 then return end
+  local order = kbcd.Index.permutation(data.X.n, { seed = seed, stream = 77 })
+  local function part(first, last)
+    local I = order:slice(first, last):sorted()
+    return data.X:subset(I), data.y:subset(I)
+  end
+  local test_X, test_y = part(1, count)
+  local X, y = part(count + 1, data.X.n)
+  data.X, data.y, data.test, data.held_out = X, y, { X = test_X, y = test_y }, count
+end
+
+-- Data made of the training rows of another: those of I to train on, those of J to test on.
+local function split(data, I, J)
+  return setmetatable({
+    X = data.X:subset(I), y = data.y:subset(I), test = { X = data.X:subset(J), y = data.y:subset(J) }, held_out = #J,
+  }, { __index = data })
+end
+
+local function prepare(data, kind)
+  if not kind then return data end
+  data.preprocess = kbcd.preprocess.fit(kind, data.X)
+  kbcd.preprocess.apply(data.preprocess, data.X)
+  if data.test then kbcd.preprocess.apply(data.preprocess, data.test.X) end
+  return data
+end
+
+local function read(_, o)
+  local data = { source = o.data or o.x }
+  data.X, data.y, data.names = read_pair(o.data, o.x, o.y, o.precision)
+  if o.test_x or o.test_data then
+    local X, y = read_pair(o.test_data, o.test_x, o.test_y, o.precision)
+    data.test = { X = X, y = y }
+    if X.d ~= data.X.d then
+      error(("%s has rows of %d numbers, %s of %d"):format(data.source, data.X.d, o.test_x or o.test_data, X.d), 0)
+    end
+    if y.d ~= data.y.d then error(("y has %d columns, the test targets have %d"):format(data.y.d, y.d), 0) end
+  end
+  data.task = o.task or (kbcd.classes.whole(data.y) and "classify" or "regress")
+  if data.task == "classify" then
+    if not kbcd.classes.whole(data.y) then
+      error("--task classify: a column of whole numbers expected as labels; --task regress fits real targets", 0)
+    end
+    number_classes(data)
+  else
+    data.k = data.y.d
+  end
+  if not data.test and not o.folds then hold_out(data, o.hold_out or 0.1, o.seed) end
+  return data
+end
+
+return setmetatable({ read_pair = read_pair, split = split, prepare = prepare }, { __call = read })
