@@ -22,7 +22,7 @@ $(BUILD)/build.ninja: CMakeLists.txt tests/CMakeLists.txt | $(BUILD)/packages
 packages: $(BUILD)/packages
 
 demo: all
-	@$(MPIRUN) $(BUILD)/kbcd demo
+	@$(MPIRUN) $(BUILD)/kbcd demo -o $(BUILD)/demo
 
 test: all
 	@ctest --test-dir $(BUILD) --output-on-failure

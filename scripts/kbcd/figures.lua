@@ -125,11 +125,15 @@ local function breakdown(run)
   return row
 end
 
--- Figure 3.
+-- Figure 3: a bar a method, of its run with the most features.
 function figures.breakdown(runs)
-  local rows, plots = {}, {}
+  local rows, plots, largest = {}, {}, {}
   for _, run in ipairs(runs) do
-    local row = breakdown(run)
+    local method = run.settings.method
+    if not largest[method] or (run.settings.p or 0) > (largest[method].settings.p or 0) then largest[method] = run end
+  end
+  for _, run in ipairs(runs) do
+    local row = largest[run.settings.method] == run and breakdown(run)
     if row then
       for i, value in ipairs(row) do row[i] = ("%.6g"):format(value) end
       rows[#rows + 1] = ('"%s" %s'):format(label_of(run):gsub(", ", "\\n"), table.concat(row, " "))
@@ -145,7 +149,7 @@ function figures.breakdown(runs)
     key = "breakdown", title = "Time of one block",
     caption = "Seconds of the mean block by what they went into.", data = { rows = rows },
     script = "set style data histograms\nset style histogram rowstacked\nset boxwidth 0.6\nset style fill solid\n" ..
-      "set ylabel 'seconds a block'\nset yrange [0:*]\nplot " .. table.concat(plots, ", "),
+      "set ylabel 'seconds a block'\nset yrange [0:*]\nset bmargin 7\nplot " .. table.concat(plots, ", "),
   }
 end
 
@@ -156,8 +160,8 @@ function figures.epochs(runs)
   local plot, data = curves(runs, function(block) return block.epoch end, true)
   return longest > 1 and plot and {
     key = "epochs", title = "Convergence over epochs", caption = "Test error at each epoch's end.", data = data,
-    script = ("set xlabel 'epoch'\nset xtics autofreq\nset xrange [0.8:%g]\nset ylabel '%s'\nplot %s"):format(
-      longest + 0.2, error_axis(runs), plot),
+    script = ("set xlabel 'epoch'\nset xtics %d\nset xrange [0.8:%g]\nset ylabel '%s'\nplot %s"):format(
+      math.ceil(longest / 10), longest + 0.2, error_axis(runs), plot),
   }
 end
 

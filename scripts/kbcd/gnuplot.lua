@@ -2,13 +2,13 @@
 -- format is "svg" or "png". The figure goes to `path` (through a temporary name), or comes back as a text.
 
 local terminals = {
-  svg = 'set terminal svg size 720,440 dynamic enhanced font "sans-serif,14" background "none"\n',
+  svg = 'set terminal svg size 680,460 dynamic enhanced font "sans-serif,16"\n',
   png = 'set terminal pngcairo size 1440,880 enhanced font "sans-serif,26" linewidth 2\n',
 }
 
 local style = [[
-set key outside below horizontal maxrows 2 samplen 2
-set border 3
+set key outside below horizontal samplen 2 width -3
+set border 3 linecolor rgb "#888888"
 set tics nomirror out
 set grid ytics linetype 1 linewidth 0.5 linecolor rgb "#999999"
 ]]

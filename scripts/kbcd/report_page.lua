@@ -21,6 +21,7 @@ figcaption { font-size: .9rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .9rem .3rem 0; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; } tr.best td { font-weight: 600; }
+td.own { text-align: left; white-space: normal; color: var(--soft); font-size: .85rem; }
 pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; color: var(--soft); }
 ]]
 
@@ -55,11 +56,33 @@ local function settings_of(run)
     if key ~= "type" and key ~= "versions" then lines[#lines + 1] = ("%s = %s"):format(key, tostring(value)) end
   end
   table.sort(lines)
-  return ("<h2>%s</h2><pre>%s</pre>"):format(escape(figures.label_of(run)), escape(table.concat(lines, "   ")))
+  return lines
+end
+
+-- What all runs have in common once, then what each has of its own.
+local function settings_section(runs)
+  local count, common, parts = {}, {}, {}
+  for _, run in ipairs(runs) do
+    for _, line in ipairs(settings_of(run)) do count[line] = (count[line] or 0) + 1 end
+  end
+  for _, run in ipairs(runs) do
+    local own = {}
+    for _, line in ipairs(settings_of(run)) do
+      table.insert(count[line] == #runs and common or own, line)
+    end
+    if #runs > 1 then
+      parts[#parts + 1] = ("<tr><td>%s</td><td class='own'>%s</td></tr>"):format(escape(figures.label_of(run)),
+        escape(table.concat(own, "   ")))
+    end
+  end
+  local shared = {}
+  for i = 1, #common / #runs do shared[i] = common[i] end
+  return ("<h2>Settings</h2><pre>%s</pre><table>%s</table>"):format(escape(table.concat(shared, "   ")),
+    table.concat(parts, "\n"))
 end
 
 return function(runs, title, svg_of)
-  local parts, settings = {}, {}
+  local parts = {}
   for _, key in ipairs(figures.all) do
     local figure = figures[key](runs)
     if figure then
@@ -68,7 +91,6 @@ return function(runs, title, svg_of)
         escape(figure.title), svg, escape(figure.caption))
     end
   end
-  for i, run in ipairs(runs) do settings[i] = settings_of(run) end
   return ([[<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>%s</title><style>%s</style></head><body>
@@ -79,5 +101,5 @@ return function(runs, title, svg_of)
 <section><h2>Versions</h2><pre>%s</pre></section>
 </body></html>
 ]]):format(escape(title), style, escape(title), #runs, final_table(runs), table.concat(parts, "\n"),
-    table.concat(settings, "\n"), escape(runs[1].settings.versions or ""))
+    settings_section(runs), escape(runs[1].settings.versions or ""))
 end

@@ -10,6 +10,11 @@ One HTML page from a list of log files. options: output, title, svg and png (pre
 return function(logs, o)
   local runs = {}
   for i, path in ipairs(logs) do runs[i] = kbcd.read_log(path) end
+  local order = { full = 1, nystrom = 2, rf = 3 }
+  table.sort(runs, function(a, b)
+    local x, y = order[a.settings.method] or 4, order[b.settings.method] or 4
+    return x < y or x == y and (a.settings.p or 0) < (b.settings.p or 0)
+  end)
   local page = kbcd.report_page(runs, o.title or "kbcd report", function(figure)
     return kbcd.gnuplot(figure.script, figure.data, "svg")
   end)
