@@ -12,13 +12,14 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
       "X.n and X.d are global; X.rows is this rank's part, a Matrix of X.local_n rows, and X.first the global number of its\n"
       "first row. X.sparse: whether the rows are sparse; then there is no X.rows.",
       [](const Matrix& a) { return DataSet::from_matrix(a); });
-  def_field(type, "n", &DataSet::n);
-  def_field(type, "d", &DataSet::d);
-  def_field(type, "dtype", [](const DataSet& x) { return name(x.dtype()); });
-  def_field(type, "rows", [](const DataSet& x) { return x.local(); });
-  def_field(type, "local_n", &DataSet::local_n);
-  def_field(type, "sparse", &DataSet::sparse);
-  def_field(type, "first", [](const DataSet& x) { return x.first() + 1; });
+  def_field(type, "n", "The number of rows over all ranks.", &DataSet::n);
+  def_field(type, "d", "The number of columns.", &DataSet::d);
+  def_field(type, "dtype", "\"f32\" or \"f64\".", [](const DataSet& x) { return name(x.dtype()); });
+  def_field(type, "rows", "This rank's rows of dense data, a Matrix.", [](const DataSet& x) { return x.local(); });
+  def_field(type, "local_n", "The number of rows of this rank.", &DataSet::local_n);
+  def_field(type, "sparse", "Whether the rows are sparse.", &DataSet::sparse);
+  def_field(type, "first", "The global number of this rank's first row.",
+            [](const DataSet& x) { return x.first() + 1; });
   def(lua, type, "DataSet.generate(n, d, f)",
       "f(first, last) gives rows first..last as a Matrix of d columns; each rank asks for its own.",
       [](Int n, Int d, sol::protected_function f) {

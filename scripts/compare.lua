@@ -23,6 +23,7 @@ for method in o.methods:gmatch("[^,]+") do
   if not known[method] then parser:error(("--methods: full, nystrom or rf expected, got '%s'"):format(method)) end
   methods[#methods + 1] = method
 end
+if #methods == 0 then parser:error("--methods: full, nystrom or rf expected") end
 table.sort(features)
 
 local data = kbcd.training_data(o)

@@ -36,10 +36,16 @@ void accumulate(View<double> to, View<T> from) {
 }  // namespace
 
 Block::~Block() {
+  busy_ = false;
   release();
 }
 
+void Block::require_idle() const {
+  require(!busy_, "this block is being computed: a kernel or map written in Lua must not use the block it is part of");
+}
+
 void Block::release() {
+  require_idle();
   if (!has_slab_) return;
   kept_blocks.remove(this);
   kept_bytes -= bytes();
@@ -72,6 +78,7 @@ bool Block::make_room() {
 // visit. Panel i is always thread i mod t's, so that sums a thread keeps are the same from run to run.
 template <class T, class Visit>
 void Block::each_panel(Visit&& visit) {
+  require_idle();
   bool keep = make_room();
   int threads = source_->main_thread_only() ? 1 : thread_count();
   Int height = keep ? panel_rows : rows_within_budget(panel_rows, cols() * sizeof(T), threads);
@@ -124,6 +131,7 @@ void Block::fill_now() {
 // visit(first, slab) for slabs of many rows, one after the other, so that the visitor's BLAS has all threads.
 template <class T, class Visit>
 void Block::each_slab(Int height, Visit&& visit) {
+  require_idle();
   fill_now();
   if (filled_) {
     for (Int first = 0; first < rows(); first += height)

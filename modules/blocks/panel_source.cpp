@@ -127,9 +127,11 @@ void KernelPanels::panel(View<T> x, View<T> out) const {
         require(std::isfinite(norm), "KernelBlock: the squared length of a row is beyond {}; scale the data",
                 kbcd::name(dtype_of<T>));
         line = (line + norms + norm).max(T(0));
-        if (kernel_->steep_at_zero())
-          for (Int j = 0; j < out.cols; ++j)  // where the difference lost its digits, once more without it
-            if (line[j] < T(1e-4) * (norm + norms[j])) line[j] = (row - Line<T>(c.line(j), x.cols)).square().sum();
+        // Where the difference lost its digits, once more without it.
+        if ((line < T(lost_digits) * (norms + norm)).any())
+          for (Int j = 0; j < out.cols; ++j)
+            if (line[j] < T(lost_digits) * (norm + norms[j]))
+              line[j] = (row - Line<T>(c.line(j), x.cols)).square().sum();
         if (!kernel_->main_thread_only()) kernel_->kappa(out.rows_from(i, 1));  // while the line is in cache
       }
       if (!kernel_->main_thread_only()) return;

@@ -10,6 +10,9 @@
 
 namespace kbcd {
 
+// A squared distance below so much of ‖x‖² + ‖c‖² has too few digits left when it is computed from them in f32.
+constexpr double lost_digits = 1e-3;
+
 class PanelSource {
  public:
   // The block's rows are this rank's rows of X, or those of them that are listed in `rows`.

@@ -102,8 +102,7 @@ void SparseKernelPanels::panel(Rows rows, View<T> out) const {
           line[j] = static_cast<T>(std::max(0.0, both + line[j]));
         } else {
           line[j] = static_cast<T>(std::max(0.0, both - 2.0 * line[j]));
-          if (kernel_->steep_at_zero() && line[j] < 1e-4 * both)
-            line[j] = squared_distance<T>(data().csr(), rows[i], centers_, j);
+          if (line[j] < lost_digits * both) line[j] = squared_distance<T>(data().csr(), rows[i], centers_, j);
         }
       }
     }

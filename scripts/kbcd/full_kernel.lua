@@ -33,25 +33,24 @@ return function(X, Y, given)
   local function update(I, done)
     local K_b, S_b = kbcd.KernelBlock(X, I, o.kernel), kbcd.Selector(n, I)
     local R, Y_b, alpha_b = kbcd.allreduce(K_b:t() * alpha, S_b:t() * Y, S_b:t() * alpha)
-    local K_bb, Delta, squares, residual = K_b:rows(I), Matrix.zeros(#I, k * L), {}, {}
+    local K_bb, Delta, residual = K_b:rows(I), Matrix.zeros(#I, k * L), {}
     local fit = F and R:clone()
     size = (done == 1 and 0 or size) + Y_b:norm() ^ 2
     for l, lambda in ipairs(o.lambdas) do
       local H = K_bb:to("f64"):add_diagonal(n * lambda)
       local P = Y_b - own(R, l):add(own(alpha_b, l), n * lambda)
       own(Delta, l):copy(kbcd.local_solve(H, P, { jitter = o.jitter }))
-      squares[l] = { own(Delta, l):norm() ^ 2, own(alpha_b, l):add(own(Delta, l)):norm() ^ 2 }
       missed[l] = (done == 1 and 0 or missed[l]) + P:norm() ^ 2
       residual[l] = math.sqrt(missed[l] / size)
     end
-    alpha:add(S_b * Delta)
+    alpha:add(S_b * kbcd.bcast(Delta))  -- rank 0's, so that rounding never parts the ranks
     if F then F:sub(S_b * (S_b:t() * F)):add(S_b * fit:add(K_bb:to("f64") * Delta)) end
-    return Delta, squares, residual
+    return Delta, alpha_b, residual
   end
 
   -- f(x) = K(x, [n]) α
   return steps("full_kernel", o, n, update, kbcd.path{
-    lambdas = o.lambdas, k = k, coefficients = alpha, count = n, b = o.b, test = o.test,
+    lambdas = o.lambdas, k = k, d = X.d, coefficients = alpha, count = n, b = o.b, test = o.test,
     block = function(Z, I) return kbcd.KernelBlock(Z, I, o.kernel, { centers = X }) end,
     rows = function(C, I) return kbcd.allreduce(kbcd.Selector(n, I):t() * C) end,
     fitted = function() return F or error("full_kernel: fitted() needs the option fitted = true", 4) end,

@@ -22,7 +22,7 @@ end
 
 -- Whether the labels of k classes count from 0 or from 1.
 local function base(owner, y, k, least, largest, first)
-  first = first or (least == 0 and 0) or ((largest == k or least == 1) and 1)
+  first = first or (least == 0 and 0) or (largest == k and 1)
   if not first then
     error(("%s: the labels run from %g to %g: say whether classes count from 0 or 1 with {first = …}"):format(
       owner, least, largest), 4)
@@ -43,7 +43,7 @@ end
 local function checked(owner, given, known)
   local o = given or {}
   for name, value in pairs(o) do
-    if not known:find(name, 1, true) then
+    if type(name) ~= "string" or not (", " .. known .. ","):find(", " .. name .. ",", 1, true) then
       error(("%s: unknown option '%s'; known: %s"):format(owner, tostring(name), known), 3)
     end
     if type(value) ~= "number" or value % 1 ~= 0 or value < 0 then

@@ -33,17 +33,16 @@ return function(X, Y, given)
     local I = J:take(B)
     local K_b, S_b = kbcd.KernelBlock(X, I, o.kernel), kbcd.Selector(n, I)
     local G, P = kbcd.allreduce(K_b:gram("f64"), K_b:t() * E)
-    local K_bb, alpha_b, Delta, squares = K_b:rows(I), alpha:take(B), Matrix.zeros(#B, k * L), {}
+    local K_bb, alpha_b, Delta = K_b:rows(I), alpha:take(B), Matrix.zeros(#B, k * L)
     for l, lambda in ipairs(o.lambdas) do
       local H = G:clone():add(K_bb, n * lambda):add_diagonal(n * lambda * o.gamma)
       own(P, l):add(own(alpha_b, l), -n * lambda * o.gamma)
       own(Delta, l):copy(kbcd.local_solve(H, own(P, l), { jitter = o.jitter }))
-      own(E, l):sub(S_b * (own(Delta, l) * (n * lambda)))
-      squares[l] = { own(Delta, l):norm() ^ 2, own(alpha_b, l):add(own(Delta, l)):norm() ^ 2 }
     end
-    alpha:add_rows(B, Delta)
+    alpha:add_rows(B, kbcd.bcast(Delta))  -- rank 0's, so that rounding never parts the ranks
     E:sub(K_b * Delta)
-    return Delta, squares, kbcd.relative_norms(E, Y, L)
+    for l, lambda in ipairs(o.lambdas) do own(E, l):sub(S_b * (own(Delta, l) * (n * lambda))) end
+    return Delta, alpha_b, kbcd.relative_norms(E, Y, L)
   end
 
   -- K_J α = Y − E − nλ S_J α
@@ -55,7 +54,7 @@ return function(X, Y, given)
 
   -- f(x) = K(x, J) α
   return steps("nystrom", o, p, update, kbcd.path{
-    lambdas = o.lambdas, k = k, coefficients = alpha, count = p, b = o.b, test = o.test, fitted = fitted,
+    lambdas = o.lambdas, k = k, d = X.d, coefficients = alpha, count = p, b = o.b, test = o.test, fitted = fitted,
     block = function(Z, B) return kbcd.KernelBlock(Z, J:take(B), o.kernel, { centers = X }) end,
     rows = function(C, B) return C:take(B) end, centers = J,
   })

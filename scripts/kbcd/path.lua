@@ -1,9 +1,9 @@
 -- path{…}: the models of a λ path, f(x) = Σ_I block(x, I) rows(coefficients, I), which lie side by side, k columns each.
 --
--- lambdas, k, coefficients (every λ's α or w), count and b (the blocks I of 1..count to predict with), block(X, I) (the
--- operator of a data set against those), rows(C, I) (rows I of coefficients, on every rank), fitted() (this rank's fitted
--- values, where the algorithm has them), test (a DataSet whose scores follow every step, or false), centers (the Index of
--- the rows of X that the model stands on, where it does not stand on all).
+-- lambdas, k, d (columns of X), coefficients (every λ's α or w), count and b (the blocks I of 1..count to predict with),
+-- block(X, I) (the operator of a data set against those), rows(C, I) (rows I of coefficients, on every rank), fitted()
+-- (this rank's fitted values, where the algorithm has them), test (a DataSet whose scores follow every step, or false),
+-- centers (the Index of the rows of X that the model stands on, where it does not stand on all).
 --
 -- model[l] is the model of λ_l: model[l]:predict(X) gives this rank's rows of its scores, model[l].lambda its λ, and
 -- model[l].coefficients its α or w. model:predict(X) gives the scores of every λ as a list, from one pass over X;
@@ -16,6 +16,7 @@ return function(p)
   local path = { lambdas = p.lambdas, centers = p.centers }
   local T = p.test and Matrix.zeros(p.test.local_n, p.coefficients.ncols)
 
+  -- The columns of each λ.
   local function split(side_by_side)
     local list = {}
     for l = 1, #p.lambdas do list[l] = side_by_side:cols((l - 1) * p.k + 1, l * p.k) end
@@ -23,6 +24,9 @@ return function(p)
   end
 
   local function scores(X, coefficients)
+    if kbcd.type(X) ~= "DataSet" or X.d ~= p.d then
+      error(("predict: X: a DataSet of %d columns expected, got %s"):format(p.d, tostring(X)), 3)
+    end
     local F = Matrix.zeros(X.local_n, coefficients.ncols)
     for _, I in ipairs(Index.range(1, p.count):partition(p.b)) do F:add(p.block(X, I) * p.rows(coefficients, I)) end
     return F
@@ -32,6 +36,7 @@ return function(p)
     path[l] = { lambda = p.lambdas[l], coefficients = coefficients }
     path[l].predict = function(_, X) return scores(X, coefficients) end
   end
+  path.split = split
   function path.predict(_, X) return split(scores(X, p.coefficients)) end
   function path.fitted() return split(p.fitted()) end
 

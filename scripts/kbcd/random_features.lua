@@ -28,21 +28,20 @@ return function(X, Y, given)
   local function update(I)
     local Z_b = kbcd.RandomFeaturesBlock(X, I, o.map)
     local G, P = kbcd.allreduce(Z_b:gram(), Z_b:t() * E)
-    local w_b, Delta, squares = w:take(I), Matrix.zeros(#I, k * L), {}
+    local w_b, Delta = w:take(I), Matrix.zeros(#I, k * L)
     for l, lambda in ipairs(o.lambdas) do
       local H = G:to("f64"):add_diagonal(n * lambda)
       own(P, l):add(own(w_b, l), -n * lambda)
       own(Delta, l):copy(kbcd.local_solve(H, own(P, l), { jitter = o.jitter }))
-      squares[l] = { own(Delta, l):norm() ^ 2, own(w_b, l):add(own(Delta, l)):norm() ^ 2 }
     end
-    w:add_rows(I, Delta)
+    w:add_rows(I, kbcd.bcast(Delta))  -- rank 0's, so that rounding never parts the ranks
     E:sub(Z_b * Delta)
-    return Delta, squares, kbcd.relative_norms(E, Y, L)
+    return Delta, w_b, kbcd.relative_norms(E, Y, L)
   end
 
   -- f(x) = z(x)ᵀ w
   return steps("random_features", o, p, update, kbcd.path{
-    lambdas = o.lambdas, k = k, coefficients = w, count = p, b = o.b, test = o.test,
+    lambdas = o.lambdas, k = k, d = X.d, coefficients = w, count = p, b = o.b, test = o.test,
     block = function(Z, I) return kbcd.RandomFeaturesBlock(Z, I, o.map) end,
     rows = function(C, I) return C:take(I) end,
     fitted = function() return kbcd.repeat_columns(Y, L):sub(E) end,
