@@ -29,7 +29,8 @@ hid_t file_access() {
 
 H5File H5File::create(const std::string& path) {
   prepare();
-  hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, Handle(file_access(), H5Pclose));
+  Handle access(file_access(), H5Pclose);
+  hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   check(id >= 0, "{}: cannot be written", path);
   return {path, id, 0};
 }
@@ -40,7 +41,8 @@ H5File H5File::open(const std::string& path) {
   auto bytes = static_cast<Int>(std::filesystem::file_size(path, error));
   require(!error, "{}: cannot be read ({})", path, error.message());
   require(H5Fis_hdf5(path.c_str()) > 0, "{}: not an HDF5 file", path);
-  hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, Handle(file_access(), H5Pclose));
+  Handle access(file_access(), H5Pclose);
+  hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access);
   check(id >= 0, "{}: the HDF5 file is damaged", path);
   return {path, id, bytes};
 }
