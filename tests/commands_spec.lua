@@ -32,8 +32,8 @@ local function loaded(name) return kbcd.load(shell.tmp .. "/" .. name).rows end
 
 test("train says what it chose, and the model is good", function()
   local out = succeeds("kbcd train --x X.npy --y y.npy").out
-  has(out, "180 rows of 2 numbers, 3 classes; 20 rows held out", "chosen: method full", "sigma =", "blocks of", "lambda = 1e-4",
-    "epoch 1/", "residual", "model.h5: best lambda")
+  has(out, "180 rows of 2 numbers, 3 classes; 20 rows held out", "chosen: method full", "sigma =", "blocks of",
+    "lambda = 1e-4", "epoch 1/", "residual", "model.h5: best lambda")
   refuses("kbcd train --x X.npy --y y.npy", "model.h5 is there already", "--model")
   local report = succeeds("mpi 2 evaluate --model model.h5 --x Xt.npy --y yt.npy").out
   local wrong = tonumber(report:match("top%-1 error ([%d.]+)%%"))
@@ -131,10 +131,11 @@ test("options that do not go together, or are no options, are refused by name", 
     { "--standardize --unit-norm", "--unit-norm", "--standardize" }, { "--method full --map fourier", "--map", "rf" },
     { "--method rf --nystrom-gamma 1", "--nystrom-gamma", "nystrom" }, { "--test-x Xt.npy", "--test-x", "--test-y" },
     { "--data d.libsvm", "--data", "--x" }, { "--method svm", "--method", "full" }, { "--lambda 0", "--lambda", "> 0" },
-    { "--lambda 1e-3,x", "--lambda", "'x'" }, { "--block 1.5", "--block", "whole" }, { "--block 1000", "--block 1000", "180" },
+    { "--lambda 1e-3,x", "--lambda", "'x'" }, { "--block 1.5", "--block", "whole" },
+    { "--block 1000", "--block 1000", "180" },
     { "--method nystrom --features 999", "--features 999", "180" }, { "--kernel linear --sigma 2", "linear", "sigma" },
     { "--precision f16", "--precision", "f32" }, { "--epoch 3", "--epoch" }, { "--hold-out 2", "--hold-out", "0.9" },
-    { "--kernel linear --method rf", "linear", "random" }, { "--task classify --y t.npy", "--y" },
+    { "--kernel linear --method rf", "linear", "random" },
     { "--hold-out 0.1 --test-x Xt.npy --test-y yt.npy", "--hold-out" },
   } do
     refuses(data .. case[1], unpack(case, 2))
@@ -142,7 +143,8 @@ test("options that do not go together, or are no options, are refused by name", 
   refuses("kbcd train", "--x and --y expected, or --data")
   refuses("kbcd train --x X.npy --y yt.npy --model no.h5", "X.npy has 200 rows", "yt.npy has 40")
   refuses("kbcd train --x X.npy --y t.npy --task classify --model no.h5", "--task classify", "whole numbers")
-  refuses("kbcd train --x none.npy --y y.npy --model no.h5", "none.npy")
+  local missing = refuses("kbcd train --x none.npy --y y.npy --model no.h5", "kbcd train: none.npy")
+  equal(missing.err:find("traceback", 1, true), nil, "a wrong file name needs no traceback")
   refuses("kbcd train --x X.npy --y y.npy --model /nowhere/m.h5", "/nowhere/m.h5", "cannot be written")
   refuses("mpi 2 train --x X.npy --y y.npy --sigma 1 --gamma 2", "--gamma")
   equal(run("ls no.h5").status ~= 0, true, "no model was written")
