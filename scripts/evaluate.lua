@@ -7,6 +7,7 @@ parser:option("--model", "The model file."):argname("FILE"):count(1)
 parser:option("--x", "The rows."):argname("FILE")
 parser:option("--y", "Their labels or targets."):argname("FILE")
 parser:option("--data", "Rows and labels in one file, instead of --x and --y."):argname("FILE")
+parser:option("--label", "The column of --data (CSV) that holds the labels.", nil, kbcd.argument_types.column)
 parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.argument_types.positive)
 local o = parser:parse(arg)
 if o.data and (o.x or o.y) then parser:error("--data holds rows and labels; it does not go with --x or --y") end
@@ -15,7 +16,7 @@ if not o.data and not (o.x and o.y) then parser:error("--x and --y expected, or 
 local function main()
   local model = kbcd.model_file.load(o.model)
   local l = kbcd.choose_lambda(model, o.lambda)
-  local X, y = kbcd.training_data.read_pair(o.data, o.x, o.y, model.precision)
+  local X, y, y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.precision, o, model.d)
   local scoring, say = kbcd.scoring, kbcd.say
   local S = model[l]:predict(X)
   say("%s: %s, %s, lambda = %g; %d rows", o.model, model.method, tostring(model.kernel), model.lambdas[l], X.n)
@@ -57,7 +58,7 @@ local function main()
   end
 
   local function classify()
-    local numbers = kbcd.classes.numbers(y, kbcd.classes.values_of_names(model.names))
+    local numbers = kbcd.classes.of_names(y, y_names, model.names)
     say("top-1 error %.2f%%", 100 * scoring.wrong(S, numbers))
     if model.k > 5 then say("top-5 error %.2f%%", 100 * scoring.wrong(S, numbers, 5)) end
     local targets = kbcd.DataSet.local_part(numbers.n, kbcd.labels.one_vs_all(numbers, { classes = model.k, first = 1 }))

@@ -39,7 +39,7 @@ local function main()
     if o.x == "-" then
       for X in kbcd.csv_rows(io.stdin, "standard input", model.d) do put(X) end
     else
-      put(kbcd.read_data(o.x, { dtype = model.precision }))
+      put((kbcd.read_data(o.x, { dtype = model.precision }, model.d)))
     end
     out:close()
   end
