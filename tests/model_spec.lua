@@ -264,6 +264,7 @@ test("a file is only replaced by a complete one", function()
   end, "the disk is full")
   kbcd.barrier()
   equal(bytes_of(path), "what was there")
+  kbcd.barrier()
   if rank == 0 then equal(#io.popen("ls " .. path .. "*.part 2>/dev/null"):read("*a"), 0, "temporary files") end
   kbcd.output_file.write(path, function(name) write(name, "whole") end)
   equal(bytes_of(path), "whole")
