@@ -7,63 +7,68 @@ parser:option("--model", "The model file."):argname("FILE"):count(1)
 parser:option("--x", "The rows."):argname("FILE")
 parser:option("--y", "Their labels or targets."):argname("FILE")
 parser:option("--data", "Rows and labels in one file, instead of --x and --y."):argname("FILE")
+parser:option("--label", "The column of --data (CSV) that holds the labels.", nil, kbcd.argument_types.column)
 parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.argument_types.positive)
 local o = parser:parse(arg)
 if o.data and (o.x or o.y) then parser:error("--data holds rows and labels; it does not go with --x or --y") end
 if not o.data and not (o.x and o.y) then parser:error("--x and --y expected, or --data") end
 
-local model = kbcd.model_file.load(o.model)
-local l = kbcd.choose_lambda(model, o.lambda)
-local X, y = kbcd.training_data.read_pair(o.data, o.x, o.y, model.precision)
-local scoring, say = kbcd.scoring, kbcd.say
-local S = model[l]:predict(X)
-say("%s: %s, %s, lambda = %g; %d rows", o.model, model.method, tostring(model.kernel), model.lambdas[l], X.n)
+local function main()
+  local model = kbcd.model_file.load(o.model)
+  local l = kbcd.choose_lambda(model, o.lambda)
+  local X, y, y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.precision, o, model.d)
+  local scoring, say = kbcd.scoring, kbcd.say
+  local S = model[l]:predict(X)
+  say("%s: %s, %s, lambda = %g; %d rows", o.model, model.method, tostring(model.kernel), model.lambdas[l], X.n)
 
-local function widest(names)
-  local width = 5
-  for _, name in ipairs(names) do width = math.max(width, #name) end
-  return width
-end
-
-local function regress()
-  if y.d ~= model.k then error(("y: %d columns expected, got %d"):format(model.k, y.d), 0) end
-  local all, columns = scoring.rmse(S, y)
-  say("RMSE %.6g", all)
-  if #columns > 1 then
-    for j, e in ipairs(columns) do say("  target %d: %.6g", j, e) end
+  local function widest(names)
+    local width = 5
+    for _, name in ipairs(names) do width = math.max(width, #name) end
+    return width
   end
-end
 
-local function class_table(counts)
-  local width = widest(model.names)
-  say("\n%-" .. width .. "s %8s %10s %8s", "class", "rows", "precision", "recall")
-  for i, name in ipairs(model.names) do
-    local rows, guesses, right = counts:rows(i):sum(), counts:cols(i):sum(), counts(i, i)
-    local function share(of) return of > 0 and ("%.2f%%"):format(100 * right / of) or "-" end
-    say("%-" .. width .. "s %8d %10s %8s", name, rows, share(guesses), share(rows))
+  local function regress()
+    if y.d ~= model.k then error(("y: %d columns expected, got %d"):format(model.k, y.d), 0) end
+    local all, columns = scoring.rmse(S, y)
+    say("RMSE %.6g", all)
+    if #columns > 1 then
+      for j, e in ipairs(columns) do say("  target %d: %.6g", j, e) end
+    end
   end
-end
 
-local function confusion_table(counts)
-  local width, head = math.max(7, widest(model.names)), {}
-  for j, name in ipairs(model.names) do head[j] = ("%" .. width .. "s"):format(name) end
-  say("\nconfusion (rows: the class, columns: the prediction)\n%s %s", (" "):rep(width), table.concat(head, " "))
-  for i, name in ipairs(model.names) do
-    local cells = {}
-    for j = 1, model.k do cells[j] = ("%" .. width .. "d"):format(counts(i, j)) end
-    say("%-" .. width .. "s %s", name, table.concat(cells, " "))
+  local function class_table(counts)
+    local width = widest(model.names)
+    say("\n%-" .. width .. "s %8s %10s %8s", "class", "rows", "precision", "recall")
+    for i, name in ipairs(model.names) do
+      local rows, guesses, right = counts:rows(i):sum(), counts:cols(i):sum(), counts(i, i)
+      local function share(of) return of > 0 and ("%.2f%%"):format(100 * right / of) or "-" end
+      say("%-" .. width .. "s %8d %10s %8s", name, rows, share(guesses), share(rows))
+    end
   end
+
+  local function confusion_table(counts)
+    local width, head = math.max(7, widest(model.names)), {}
+    for j, name in ipairs(model.names) do head[j] = ("%" .. width .. "s"):format(name) end
+    say("\nconfusion (rows: the class, columns: the prediction)\n%s %s", (" "):rep(width), table.concat(head, " "))
+    for i, name in ipairs(model.names) do
+      local cells = {}
+      for j = 1, model.k do cells[j] = ("%" .. width .. "d"):format(counts(i, j)) end
+      say("%-" .. width .. "s %s", name, table.concat(cells, " "))
+    end
+  end
+
+  local function classify()
+    local numbers = kbcd.classes.of_names(y, y_names, model.names)
+    say("top-1 error %.2f%%", 100 * scoring.wrong(S, numbers))
+    if model.k > 5 then say("top-5 error %.2f%%", 100 * scoring.wrong(S, numbers, 5)) end
+    local targets = kbcd.DataSet.local_part(numbers.n, kbcd.labels.one_vs_all(numbers, { classes = model.k, first = 1 }))
+    say("RMSE of the scores %.6g", (scoring.rmse(S, targets)))
+    local counts = scoring.confusion(S, numbers)
+    class_table(counts)
+    if model.k <= 30 then confusion_table(counts) end
+  end
+
+  if model.task == "classify" then classify() else regress() end
 end
 
-local function classify()
-  local numbers = kbcd.classes.numbers(y, kbcd.classes.values_of_names(model.names))
-  say("top-1 error %.2f%%", 100 * scoring.wrong(S, numbers))
-  if model.k > 5 then say("top-5 error %.2f%%", 100 * scoring.wrong(S, numbers, 5)) end
-  local targets = kbcd.DataSet.local_part(numbers.n, kbcd.labels.one_vs_all(numbers, { classes = model.k, first = 1 }))
-  say("RMSE of the scores %.6g", (scoring.rmse(S, targets)))
-  local counts = scoring.confusion(S, numbers)
-  class_table(counts)
-  if model.k <= 30 then confusion_table(counts) end
-end
-
-if model.task == "classify" then classify() else regress() end
+kbcd.command("evaluate", main)

@@ -10,37 +10,41 @@ parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.
 parser:flag("--scores", "The scores of every class instead of the class.")
 local o = parser:parse(arg)
 
-local format = o.out == "-" and "csv" or o.out:match("%.(npy)$") or o.out:match("%.(csv)$")
-if not format then parser:error(("--out: a name that ends in .npy or .csv expected, or -, got '%s'"):format(o.out)) end
-if o.out ~= "-" then kbcd.output_file.check(o.out) end
+local function main()
+  local format = o.out == "-" and "csv" or o.out:match("%.(npy)$") or o.out:match("%.(csv)$")
+  if not format then parser:error(("--out: a name that ends in .npy or .csv expected, or -, got '%s'"):format(o.out)) end
+  if o.out ~= "-" then kbcd.output_file.check(o.out) end
 
-local model = kbcd.model_file.load(o.model)
-local l = kbcd.choose_lambda(model, o.lambda)
+  local model = kbcd.model_file.load(o.model)
+  local l = kbcd.choose_lambda(model, o.lambda)
 
--- Classes as the whole numbers or the texts that the labels were.
-local names, whole = model.names, true
-for _, name in ipairs(names or {}) do whole = whole and name:match("^%-?%d+$") ~= nil and #name < 16 end
-local as_scores = model.task == "regress" or o.scores
-local kind = as_scores and "f8" or whole and "i8" or "text"
+  -- Classes as the whole numbers or the texts that the labels were.
+  local names, whole = model.names, true
+  for _, name in ipairs(names or {}) do whole = whole and name:match("^%-?%d+$") ~= nil and #name < 16 end
+  local as_scores = model.task == "regress" or o.scores
+  local kind = as_scores and "f8" or whole and "i8" or "text"
 
-local function predicted(X)
-  local S = model[l]:predict(X)
-  if as_scores then return S end
-  return S.nrows > 0 and S:argmax(2) or kbcd.Matrix.zeros(0, 1)
+  local function predicted(X)
+    local S = model[l]:predict(X)
+    if as_scores then return S end
+    return S.nrows > 0 and S:argmax(2) or kbcd.Matrix.zeros(0, 1)
+  end
+
+  local function run(name)
+    local out = kbcd.row_writer(name, format, kind, as_scores and model.k or 1, kind ~= "f8" and names or nil)
+    local function put(X)
+      local P = kbcd.DataSet.local_part(X.n, predicted(X))
+      for _, I in ipairs(kbcd.Index.range(1, X.n):partition(4096)) do out:write(P:gather(I)) end
+    end
+    if o.x == "-" then
+      for X in kbcd.csv_rows(io.stdin, "standard input", model.d) do put(X) end
+    else
+      put((kbcd.read_data(o.x, { dtype = model.precision }, model.d)))
+    end
+    out:close()
+  end
+
+  if o.out == "-" then run("-") else kbcd.output_file.write(o.out, run) end
 end
 
-local function run(name)
-  local out = kbcd.row_writer(name, format, kind, as_scores and model.k or 1, kind ~= "f8" and names or nil)
-  local function put(X)
-    local P = kbcd.DataSet.local_part(X.n, predicted(X))
-    for _, I in ipairs(kbcd.Index.range(1, X.n):partition(4096)) do out:write(P:gather(I)) end
-  end
-  if o.x == "-" then
-    for X in kbcd.csv_rows(io.stdin, "standard input", model.d) do put(X) end
-  else
-    put(kbcd.read_data(o.x, { dtype = model.precision }))
-  end
-  out:close()
-end
-
-if o.out == "-" then run("-") else kbcd.output_file.write(o.out, run) end
+kbcd.command("predict", main)

@@ -14,81 +14,85 @@ parser:flag("--quiet", "No lines of progress.")
 local o = parser:parse(arg)
 arguments.check(parser, o)
 
-if not o.model then
-  o.model = "model.h5"
-  local there = io.open(o.model)
-  if there then parser:error("model.h5 is there already; say with --model which file to write") end
-end
-kbcd.output_file.check(o.model)
-
-local scoring = kbcd.scoring
-local data = kbcd.training_data.prepare(kbcd.training_data(o), o.preprocess)
-local s, notes = kbcd.choices(o, data)
-local X, test = data.X, data.test
-local function say(...) if not o.quiet then kbcd.say(...) end end
-
-say("%s: %d rows of %d numbers, %s; %s", data.source, X.n, X.d,
-  data.task == "classify" and data.k .. " classes" or data.k .. (data.k == 1 and " target" or " targets"),
-  test and ("%d rows %s"):format(test.X.n, data.held_out and "held out" or "to test") or "no rows to test")
-if notes ~= "" then say("chosen: %s", notes) end
-local lambda_texts = {}
-for l, lambda in ipairs(s.lambdas) do lambda_texts[l] = ("%g"):format(lambda) end
-say("%s, %s%s, b = %d, lambda = %s, %s, %d rank%s of %d thread%s", s.method, tostring(s.kernel),
-  s.p and ", p = " .. s.p or "", s.b, table.concat(lambda_texts, " "), s.precision, kbcd.size(),
-  kbcd.size() == 1 and "" or "s", kbcd.threads(), kbcd.threads() == 1 and "" or "s")
-
-local log = kbcd.run_log(o.log)
-log:write{
-  type = "run", method = s.method, kernel = tostring(s.kernel), lambdas = s.lambdas, n = X.n, d = X.d, k = data.k, b = s.b,
-  p = s.p, epochs = s.epochs, seed = s.seed, ranks = kbcd.size(), threads = kbcd.threads(), precision = s.precision,
-  task = data.task, data = data.source, versions = kbcd.version(), partition = s.partition,
-}
-
--- Seconds of each primitive since the last call, on this rank.
-local before = {}
-local function primitives()
-  local spent = {}
-  for name, timer in pairs(kbcd.system.timers()) do
-    local since = timer.seconds - (before[name] or 0)
-    if since > 0 then spent[name] = since end
-    before[name] = timer.seconds
+local function main()
+  if not o.model then
+    o.model = "model.h5"
+    local there = io.open(o.model)
+    if there then parser:error("model.h5 is there already; say with --model which file to write") end
   end
-  return spent
-end
-primitives()
+  kbcd.output_file.check(o.model)
 
-local function epoch_line(step)
-  local residuals = {}
-  for l, r in ipairs(step.residual) do residuals[l] = ("%.2e"):format(r) end
-  say("epoch %d/%d  residual %s  train %s%s  %.1f s", step.epoch, step.epochs, table.concat(residuals, " "),
-    scoring.show(data.task, step.train_error),
-    test and "  test " .. scoring.show(data.task, step.test_error) or "", step.seconds)
-end
+  local scoring = kbcd.scoring
+  local data = kbcd.training_data.prepare(kbcd.training_data(o), o.preprocess)
+  local s, notes = kbcd.choices(o, data)
+  local X, test = data.X, data.test
+  local function say(...) if not o.quiet then kbcd.say(...) end end
 
-local last
-local steps = kbcd.fit(data, s)
-for step in o.quiet and steps or kbcd.progress(steps) do
-  last = step
+  say("%s: %d rows of %d numbers, %s; %s", data.source, X.n, X.d,
+    data.task == "classify" and data.k .. " classes" or data.k .. (data.k == 1 and " target" or " targets"),
+    test and ("%d rows %s"):format(test.X.n, data.held_out and "held out" or "to test") or "no rows to test")
+  if notes ~= "" then say("chosen: %s", notes) end
+  local lambda_texts = {}
+  for l, lambda in ipairs(s.lambdas) do lambda_texts[l] = ("%g"):format(lambda) end
+  say("%s, %s%s, b = %d, lambda = %s, %s, %d rank%s of %d thread%s", s.method, tostring(s.kernel),
+    s.p and ", p = " .. s.p or "", s.b, table.concat(lambda_texts, " "), s.precision, kbcd.size(),
+    kbcd.size() == 1 and "" or "s", kbcd.threads(), kbcd.threads() == 1 and "" or "s")
+
+  local log = kbcd.run_log(o.log)
   log:write{
-    type = "block", epoch = step.epoch, block = step.block, blocks = step.blocks, epoch_end = step.epoch_end,
-    seconds = step.seconds, primitives = primitives(), residual = step.residual, test_error = step.test_error,
+    type = "run", method = s.method, kernel = tostring(s.kernel), lambdas = s.lambdas, n = X.n, d = X.d, k = data.k, b = s.b,
+    p = s.p, epochs = s.epochs, seed = s.seed, ranks = kbcd.size(), threads = kbcd.threads(), precision = s.precision,
+    task = data.task, data = data.source, versions = kbcd.version(), partition = s.partition,
   }
-  if step.epoch_end then epoch_line(step) end
+
+  -- Seconds of each primitive since the last call, on this rank.
+  local before = {}
+  local function primitives()
+    local spent = {}
+    for name, timer in pairs(kbcd.system.timers()) do
+      local since = timer.seconds - (before[name] or 0)
+      if since > 0 then spent[name] = since end
+      before[name] = timer.seconds
+    end
+    return spent
+  end
+  primitives()
+
+  local function epoch_line(step)
+    local residuals = {}
+    for l, r in ipairs(step.residual) do residuals[l] = ("%.2e"):format(r) end
+    say("epoch %d/%d  residual %s  train %s%s  %.1f s", step.epoch, step.epochs, table.concat(residuals, " "),
+      scoring.show(data.task, step.train_error),
+      test and "  test " .. scoring.show(data.task, step.test_error) or "", step.seconds)
+  end
+
+  local last
+  local steps = kbcd.fit(data, s)
+  for step in o.quiet and steps or kbcd.progress(steps) do
+    last = step
+    log:write{
+      type = "block", epoch = step.epoch, block = step.block, blocks = step.blocks, epoch_end = step.epoch_end,
+      seconds = step.seconds, primitives = primitives(), residual = step.residual, test_error = step.test_error,
+    }
+    if step.epoch_end then epoch_line(step) end
+  end
+
+  local best = scoring.best(last.test_error or last.train_error)
+  log:write{ type = "end", seconds = last.seconds, best = best, test_error = last.test_error }
+  log:close()
+
+  local options = { epochs = last.epoch, block = s.b, partition = s.partition, tol = s.tol, jitter = s.jitter, seed = s.seed,
+    nystrom_gamma = s.gamma, held_out = data.held_out or 0, data = data.source }
+  kbcd.model_file.save(o.model, {
+    method = s.method, task = data.task, model = last.model, kernel = s.kernel, map = s.map, X = X,
+    centers = s.method == "nystrom" and kbcd.Index.sample(X.n, s.p, { seed = s.seed, stream = 1 }) or nil, best = best,
+    preprocess = data.preprocess, names = data.names, options = options,
+    metrics = { train_error = last.train_error, test_error = last.test_error, residual = last.residual,
+      seconds = last.seconds },
+  })
+  say("%s: best lambda = %g, %s error %s", o.model, s.lambdas[best],
+    test and (data.held_out and "held-out" or "test") or "training",
+    scoring.show(data.task, { (last.test_error or last.train_error)[best] }))
 end
 
-local best = scoring.best(last.test_error or last.train_error)
-log:write{ type = "end", seconds = last.seconds, best = best, test_error = last.test_error }
-log:close()
-
-local options = { epochs = last.epoch, block = s.b, partition = s.partition, tol = s.tol, jitter = s.jitter, seed = s.seed,
-  nystrom_gamma = s.gamma, held_out = data.held_out or 0, data = data.source }
-kbcd.model_file.save(o.model, {
-  method = s.method, task = data.task, model = last.model, kernel = s.kernel, map = s.map, X = X,
-  centers = s.method == "nystrom" and kbcd.Index.sample(X.n, s.p, { seed = s.seed, stream = 1 }) or nil, best = best,
-  preprocess = data.preprocess, names = data.names, options = options,
-  metrics = { train_error = last.train_error, test_error = last.test_error, residual = last.residual,
-    seconds = last.seconds },
-})
-say("%s: best lambda = %g, %s error %s", o.model, s.lambdas[best],
-  test and (data.held_out and "held-out" or "test") or "training",
-  scoring.show(data.task, { (last.test_error or last.train_error)[best] }))
+kbcd.command("train", main)

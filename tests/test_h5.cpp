@@ -1,7 +1,9 @@
 // HDF5: what is written comes back; loading by path, each rank its rows; and files that are broken, by every byte.
+#include <hdf5.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -47,6 +49,56 @@ void write_sample(const std::string& path) {
   file.set_attribute("/g", "list", std::vector<double>{1, -2.5});
   file.write_texts("/words", {"one", "zwei", ""});
   file.close();
+}
+
+// A dataset made by HDF5's own functions; `shape` and `chunk` may be empty.
+void put(hid_t file, const char* name, hid_t type, std::vector<hsize_t> shape, const void* data,
+         std::vector<hsize_t> chunk = {}, const char* outside = nullptr) {
+  hid_t space = shape.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(int(shape.size()), shape.data(), nullptr);
+  hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+  if (!chunk.empty()) {
+    H5Pset_chunk(properties, int(chunk.size()), chunk.data());
+    H5Pset_shuffle(properties);
+    H5Pset_deflate(properties, 6);
+  }
+  if (outside) H5Pset_external(properties, outside, 0, H5F_UNLIMITED);
+  hid_t made = H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  if (data) H5Dwrite(made, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+  H5Dclose(made);
+  H5Pclose(properties);
+  H5Sclose(space);
+}
+
+// Many kinds of datasets in a file of HDF5's oldest format; some of them point to another file.
+void write_foreign(const std::string& path, const std::string& other) {
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST);
+  hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  std::vector<double> numbers(120);
+  for (int i = 0; i < 120; ++i) numbers[i] = i;
+  put(file, "packed", H5T_NATIVE_DOUBLE, {40, 3}, numbers.data(), {8, 3});
+  unsigned char images[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  put(file, "images", H5T_NATIVE_UCHAR, {2, 3, 2}, images);
+  put(file, "scalar", H5T_NATIVE_DOUBLE, {}, numbers.data());
+  put(file, "empty", H5T_NATIVE_DOUBLE, {0, 3}, nullptr);
+  std::vector<std::int64_t> wide(8, std::int64_t{1} << 60);
+  put(file, "wide", H5T_NATIVE_INT64, {8}, wide.data());
+  std::vector<double> nans(8, std::nan(""));
+  put(file, "nan", H5T_NATIVE_DOUBLE, {8}, nans.data());
+  put(file, "huge", H5T_NATIVE_DOUBLE, {hsize_t{1} << 40, 3}, nullptr, {1024, 3});
+  put(file, "outside", H5T_NATIVE_DOUBLE, {4}, nullptr, {}, other.c_str());
+  H5Lcreate_external(other.c_str(), "/x", file, "linked", H5P_DEFAULT, H5P_DEFAULT);
+  hid_t text = H5Tcopy(H5T_C_S1), pair = H5Tcreate(H5T_COMPOUND, 16);
+  H5Tset_size(text, H5T_VARIABLE);
+  const char* words[2] = {"one", "two"};
+  put(file, "words", text, {2}, words);
+  H5Tinsert(pair, "a", 0, H5T_NATIVE_DOUBLE);
+  H5Tinsert(pair, "b", 8, H5T_NATIVE_DOUBLE);
+  put(file, "compound", pair, {4}, numbers.data());
+  H5Tclose(pair);
+  H5Tclose(text);
+  H5Pclose(access);
+  H5Fclose(file);
 }
 
 bool fails_with(const std::function<void()>& f, const std::vector<std::string>& texts) {
@@ -156,6 +208,62 @@ BOOST_AUTO_TEST_CASE(damage_is_noticed) {
     changed[at] = static_cast<char>(changed[at] ^ (1 << at % 8));
     survives(changed);
   }
+}
+
+// Files of others: the oldest format, which has no checksums.
+BOOST_AUTO_TEST_CASE(what_others_write) {
+  Name name, other;
+  write_foreign(name.path, other.path);
+  LoadOptions options;
+  auto loaded = [&](const std::string& dataset) {
+    options.path = dataset;
+    return load(name.path, options);
+  };
+  auto refused = [&](const std::string& dataset, std::vector<std::string> texts) {
+    texts.push_back(name.path);
+    return fails_with([&] { loaded(dataset); }, texts);
+  };
+  auto x = loaded("/packed");
+  BOOST_TEST((x.n() == 40 && x.d() == 3));
+  BOOST_TEST(largest_difference(x.local(), counting(x.local().rows(), 3, DType::f64, 3.0 * x.first())) == 0);
+  auto images = loaded("/images");  // u8 of three dimensions: scaled
+  BOOST_TEST((images.n() == 2 && images.d() == 6 && images.dtype() == DType::f32));
+  if (images.local().rows() > 0) BOOST_TEST(images.local().get(0, 5) == double(float(5) / 255.f));
+  BOOST_TEST(refused("/scalar", {"/scalar", "dimension"}));
+  BOOST_TEST(refused("/empty", {"/empty", "at least one row"}));
+  BOOST_TEST(refused("/words", {"/words", "numbers expected", "/packed"}));
+  BOOST_TEST(refused("/wide", {"/wide", "digits"}));
+  BOOST_TEST(refused("/nan", {"/nan", "finite"}));
+  BOOST_TEST(refused("/huge", {"/huge", "announced"}));
+  BOOST_TEST(refused("/outside", {"/outside", "another file"}));
+  BOOST_TEST(refused("/linked", {"/linked"}));
+  BOOST_TEST(refused("/compound", {"/compound", "numbers expected"}));
+}
+
+BOOST_AUTO_TEST_CASE(damaged_files_of_others_never_crash) {
+  Name good, bad, other;
+  write_foreign(good.path, other.path);
+  std::string bytes = good.bytes();
+  int noticed = 0;
+  auto survives = [&](const std::string& content) {
+    bad.write(content);
+    LoadOptions options;
+    options.path = "/packed";
+    try {
+      load(bad.path, options);
+      return true;
+    } catch (const Error& e) {
+      BOOST_TEST(std::string(e.what()).find(bad.path) != std::string::npos);
+      return false;
+    }
+  };
+  for (std::size_t cut = 0; cut < bytes.size(); cut += bytes.size() / 40) BOOST_TEST(!survives(bytes.substr(0, cut)));
+  for (std::size_t at = 0; at < bytes.size(); at += 5) {
+    std::string changed = bytes;
+    changed[at] = static_cast<char>(changed[at] ^ (at % 2 ? 0xFF : 1 << at % 8));
+    noticed += !survives(changed);
+  }
+  BOOST_TEST(noticed > 30);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,8 +10,9 @@ namespace {
 
 using namespace h5;
 
-// No printing of its own, and no code from plugins.
+// No printing of its own, no work at the end of the program (files are closed by then), no code from plugins.
 void prepare() {
+  H5dont_atexit();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   H5PLset_loading_state(0);
 }
@@ -29,7 +30,8 @@ hid_t file_access() {
 
 H5File H5File::create(const std::string& path) {
   prepare();
-  hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, Handle(file_access(), H5Pclose));
+  Handle access(file_access(), H5Pclose);
+  hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   check(id >= 0, "{}: cannot be written", path);
   return {path, id, 0};
 }
@@ -40,18 +42,27 @@ H5File H5File::open(const std::string& path) {
   auto bytes = static_cast<Int>(std::filesystem::file_size(path, error));
   require(!error, "{}: cannot be read ({})", path, error.message());
   require(H5Fis_hdf5(path.c_str()) > 0, "{}: not an HDF5 file", path);
-  hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, Handle(file_access(), H5Pclose));
+  Handle access(file_access(), H5Pclose);
+  hid_t id = guarded(path, [&] { return H5Fopen(path.c_str(), H5F_ACC_RDONLY, access); });
   check(id >= 0, "{}: the HDF5 file is damaged", path);
   return {path, id, bytes};
 }
 
-H5File::H5File(H5File&& other) noexcept : path_(other.path_), id_(std::exchange(other.id_, -1)), bytes_(other.bytes_) {}
+H5File::H5File(std::string path, std::int64_t id, Int bytes)
+    : path_(std::move(path)), id_(id), bytes_(bytes), crashes_before_(crashes) {}
+
+H5File::H5File(H5File&& other) noexcept
+    : path_(other.path_),
+      id_(std::exchange(other.id_, -1)),
+      bytes_(other.bytes_),
+      crashes_before_(other.crashes_before_) {}
 
 H5File::~H5File() {
-  if (id_ >= 0) H5Fclose(id_);
+  if (id_ >= 0 && crashes == crashes_before_) H5Fclose(id_);
 }
 
 void H5File::close() {
+  if (crashes != crashes_before_) id_ = -1;
   if (id_ < 0) return;
   bool flushed = H5Fflush(id_, H5F_SCOPE_LOCAL) >= 0;
   std::string why = flushed ? "" : reason();
@@ -66,15 +77,16 @@ std::int64_t H5File::id() const {
 bool H5File::has(const std::string& object) const {
   for (std::size_t at = 1; at != object.npos && object != "/";) {  // each group on the way must be there
     at = object.find('/', at);
-    if (H5Lexists(id(), object.substr(0, at).c_str(), H5P_DEFAULT) <= 0) return false;
+    std::string part = object.substr(0, at);
+    if (guarded(path_, [&] { return H5Lexists(id(), part.c_str(), H5P_DEFAULT); }) <= 0) return false;
     if (at != object.npos) ++at;
   }
-  return H5Oexists_by_name(id(), object.c_str(), H5P_DEFAULT) > 0;
+  return guarded(path_, [&] { return H5Oexists_by_name(id(), object.c_str(), H5P_DEFAULT); }) > 0;
 }
 
 std::int64_t H5File::open_object(const std::string& object) const {
   if (!has(object)) fail("{}: there is no '{}'; it has: {}", path_, object, fmt::join(members("/"), ", "));
-  hid_t opened = H5Oopen(id(), object.c_str(), H5P_DEFAULT);
+  hid_t opened = guarded(at(object), [&] { return H5Oopen(id(), object.c_str(), H5P_DEFAULT); });
   check(opened >= 0, "{}: damaged", at(object));
   H5O_info_t info, root;
   bool here = H5Oget_info(opened, &info) >= 0 && H5Oget_info_by_name(id(), "/", &root, H5P_DEFAULT) >= 0 &&
@@ -90,7 +102,9 @@ std::vector<std::string> H5File::members(const std::string& group) const {
     static_cast<std::vector<std::string>*>(to)->push_back(name);
     return 0;
   };
-  herr_t good = H5Literate_by_name(id(), group.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names, H5P_DEFAULT);
+  herr_t good = guarded(at(group), [&] {
+    return H5Literate_by_name(id(), group.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names, H5P_DEFAULT);
+  });
   check(good >= 0, "{}: a group that can be read expected", at(group));
   return names;
 }
@@ -104,7 +118,8 @@ std::vector<std::string> H5File::datasets() const {
     for (auto& member : members(groups[i].empty() ? "/" : groups[i])) {
       std::string path = fmt::format("{}/{}", groups[i], member);
       H5O_info_t info;
-      if (H5Oget_info_by_name(id(), path.c_str(), &info, H5P_DEFAULT) < 0) continue;  // a link to nowhere
+      herr_t found = guarded(at(path), [&] { return H5Oget_info_by_name(id(), path.c_str(), &info, H5P_DEFAULT); });
+      if (found < 0) continue;  // a link to nowhere
       if (info.type == H5O_TYPE_DATASET) names.push_back(path);
       if (info.type == H5O_TYPE_GROUP && std::count(path.begin(), path.end(), '/') < deepest) groups.push_back(path);
     }

@@ -52,7 +52,7 @@ class H5File {
   std::vector<std::string> read_texts(const std::string& dataset) const;
 
  private:
-  H5File(std::string path, std::int64_t id, Int bytes) : path_(std::move(path)), id_(id), bytes_(bytes) {}
+  H5File(std::string path, std::int64_t id, Int bytes);
   std::string at(const std::string& object) const { return path_ + ": " + object; }
   std::int64_t open_object(const std::string& object) const;
   std::int64_t open_dataset(const std::string& dataset) const;
@@ -60,7 +60,8 @@ class H5File {
 
   std::string path_;
   std::int64_t id_;
-  Int bytes_;  // of the file, when it was opened
+  Int bytes_;           // of the file, when it was opened
+  int crashes_before_;  // see h5_guard.hpp
 };
 
 }  // namespace kbcd

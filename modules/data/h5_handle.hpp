@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/parallel.hpp"
+#include "modules/data/h5_guard.hpp"
 
 namespace kbcd::h5 {
 
@@ -20,7 +21,7 @@ class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
   ~Handle() {
-    if (id_ >= 0) close_(id_);
+    if (id_ >= 0 && crashes == crashes_before_) close_(id_);
   }
   Handle(const Handle&) = delete;
   operator hid_t() const { return id_; }
@@ -28,6 +29,7 @@ class Handle {
  private:
   hid_t id_;
   herr_t (*close_)(hid_t);
+  int crashes_before_ = crashes;
 };
 
 // What HDF5 says of its last failure: the innermost message.

@@ -59,7 +59,8 @@ void require_whole_chunks(const std::string& where, hid_t dataset, const H5Exten
     unsigned skipped = 0;
     haddr_t address = HADDR_UNDEF;
     hsize_t size = 0, plain = bytes;
-    check(H5Dget_chunk_info_by_coord(dataset, at.data(), &skipped, &address, &size) >= 0, "{}: damaged", where);
+    auto call = [&] { return H5Dget_chunk_info_by_coord(dataset, at.data(), &skipped, &address, &size); };
+    check(guarded(where, call) >= 0, "{}: damaged", where);
     bool written = address != HADDR_UNDEF, packed = false;
     for (int i = 0; i < filters; ++i) {
       if (skipped >> i & 1) continue;
@@ -186,8 +187,9 @@ Matrix H5File::read(const std::string& dataset, Int first, Int count, DType dtyp
   Handle memory(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr), H5Sclose);
   bool selected = H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr) >= 0;
   dispatch(dtype, [&]<class T>() {
-    check(selected && H5Dread(found, memory_type(dtype), memory, space, H5P_DEFAULT, rows.view<T>().data) >= 0,
-          "{}: the numbers cannot be read", at(dataset));
+    T* to = rows.view<T>().data;
+    auto call = [&] { return H5Dread(found, memory_type(dtype), memory, space, H5P_DEFAULT, to); };
+    check(selected && guarded(at(dataset), call) >= 0, "{}: the numbers cannot be read", at(dataset));
   });
   return rows;
 }
@@ -199,8 +201,8 @@ std::vector<std::string> H5File::read_texts(const std::string& dataset) const {
   Handle type(H5Dget_type(found), H5Tclose);
   require_whole_chunks(at(dataset), found, here, 0, here.rows());
   std::vector<char> packed(here.rows() * here.bytes);
-  if (!packed.empty())
-    check(H5Dread(found, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed.data()) >= 0, "{}: cannot be read", at(dataset));
+  auto call = [&] { return H5Dread(found, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed.data()); };
+  if (!packed.empty()) check(guarded(at(dataset), call) >= 0, "{}: cannot be read", at(dataset));
   std::vector<std::string> texts;
   for (Int i = 0; i < here.rows(); ++i) texts.push_back(unpadded(packed.data() + i * here.bytes, here.bytes));
   return texts;

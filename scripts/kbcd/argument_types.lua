@@ -30,4 +30,7 @@ function argument_types.positives(text)
   return list
 end
 
+-- A column, by number or by name.
+function argument_types.column(text) return tonumber(text) or text end
+
 return argument_types

@@ -45,7 +45,9 @@ kbcd.system.docs["classes.numbers"] = [[classes.numbers(y, values [, what])
 y with each label replaced by its place 1..k in the list of values; a label that is not in the list is an error.]]
 function classes.numbers(y, values, what)
   local place, rows = {}, kbcd.Matrix.zeros(y.rows.nrows, 1)
-  for i, value in ipairs(values) do place[value] = i end
+  for i, value in ipairs(values) do
+    if value == value then place[value] = i end  -- NaN: a class that y does not have
+  end
   for i = 1, rows.nrows do
     local number = place[y.rows(i, 1)]
     if not number then
@@ -57,12 +59,18 @@ function classes.numbers(y, values, what)
   return kbcd.DataSet.local_part(y.n, rows)
 end
 
-kbcd.system.docs["classes.values_of_names"] = [[classes.values_of_names(names)
-The labels behind the names of a model's classes: numbers as they are; the place in the list where a name is no number.]]
-function classes.values_of_names(names)
-  local values = {}
-  for i, name in ipairs(names) do values[i] = tonumber(name) or i end
-  return values
+kbcd.system.docs["classes.of_names"] = [[classes.of_names(y, y_names, names [, what])
+Labels as places 1..k in a list of names. y_names: the names behind the labels 0, 1, … where the file had names; without them
+a label is the number that a name spells.]]
+function classes.of_names(y, y_names, names, what)
+  local place, values = {}, {}
+  for i, name in ipairs(names) do place[name] = i end
+  for i, name in ipairs(names) do values[i] = not y_names and tonumber(name) or 0 / 0 end
+  for label, name in ipairs(y_names or {}) do
+    if not place[name] then error(("%s: the class '%s' is none of the model's"):format(what or "y", name), 0) end
+    values[place[name]] = label - 1
+  end
+  return classes.numbers(y, values, what)
 end
 
 return classes

@@ -118,7 +118,7 @@ function model_file.load(path)
     if X.d ~= m.d then
       error(("%s: the model was trained on rows of %d numbers, these have %d"):format(path, m.d, X.d), 0)
     end
-    X = X:to(m.precision)
+    X = kbcd.dense(X):to(m.precision)
     if m.preprocess then X = kbcd.preprocess.apply(m.preprocess, kbcd.DataSet.local_part(X.n, X.rows)) end
     return score(X, columns)
   end

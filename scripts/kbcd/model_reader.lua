@@ -110,8 +110,8 @@ local function read_lambdas(file)
   return list
 end
 
-local function read(_, path)
-  local file = kbcd.h5.open(path)
+local function read(file)
+  local path = file.path
   local marked, format = pcall(file.get, file, "/", "format")
   if not marked or format ~= reader.format then refuse(path, "no kbcd model file") end
   local version = file:get("/", "version")
@@ -145,8 +145,13 @@ local function read(_, path)
     m.centers = read_rows(file, "/centers", rows, m.d, m.precision)
     m.coefficients = read_rows(file, "/coefficients", rows, width, "f64").rows
   end
-  file:close()
   return m
 end
 
-return setmetatable(reader, { __call = read })
+return setmetatable(reader, { __call = function(_, path)
+  local file = kbcd.h5.open(path)
+  local good, m = pcall(read, file)
+  file:close()
+  if not good then error(m, 0) end
+  return m
+end })

@@ -5,8 +5,8 @@ local function quoted(value)
   return text:match("^[%w%./:_%-=+,]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
-local taken_over = { "data", "x", "y", "test_data", "test_x", "test_y", "hold_out", "task", "kernel", "nu", "degree", "c",
-  "map", "nystrom_gamma", "tol", "partition", "precision", "seed" }
+local taken_over = { "data", "label", "x", "y", "test_data", "test_x", "test_y", "hold_out", "task", "kernel", "nu", "degree",
+  "c", "map", "nystrom_gamma", "tol", "partition", "precision", "seed" }
 
 return function(o, best)
   local parts = { "kbcd train" }

@@ -16,6 +16,7 @@ function training_arguments.add_data(parser)
   parser:option("--x", "Training rows: .npy, idx, HDF5 (file.h5:/dataset) and what else kbcd loads."):argname("FILE")
   parser:option("--y", "Labels (whole numbers) or real targets, a row each."):argname("FILE")
   parser:option("--data", "Rows and labels in one file (libsvm, CSV …), instead of --x and --y."):argname("FILE")
+  parser:option("--label", "The column of --data (CSV) that holds the labels, by name or number.", nil, types.column)
   parser:mutex(
     parser:option("--test-x", "Test rows."):argname("FILE"),
     parser:option("--test-data", "Test rows and labels in one file."):argname("FILE"),
@@ -58,6 +59,7 @@ function training_arguments.check(parser, o)
   if o.data and (o.x or o.y) then refuse("--data holds rows and labels; it does not go with --x or --y") end
   if not o.data and not (o.x and o.y) then refuse("--x and --y expected, or --data") end
   if (o.test_x == nil) ~= (o.test_y == nil) then refuse("--test-x and --test-y go together") end
+  if o.label and not o.data then refuse("--label names a column of --data, which is not given") end
   local function only(option, flag, method)
     if o[option] ~= nil and (o.method or "") ~= method then
       refuse("%s is for --method %s alone%s", flag, method, o.method and ", not for " .. o.method or "; say --method")

@@ -6,14 +6,16 @@
 local kbcd = require "kbcd"
 local read_data = require "kbcd.read_data"
 
--- X, y and the names of classes, if the file had names, from `data` or from `x` and `y`.
-local function read_pair(data, x, y, precision)
+-- X, y and the names of classes, if the file had names, from `data` or from `x` and `y`. options: for kbcd.load of data; d as
+-- for read_data.
+local function read_pair(data, x, y, precision, options, d)
   if data then
-    local X, labels, names = read_data(data, { dtype = precision })
+    local o = { dtype = precision, label = options and options.label }
+    local X, labels, names = read_data(data, o, d)
     if not labels then error(data .. ": no labels in it; give them with --y, and the rows with --x", 0) end
     return X, labels, names
   end
-  local X, labels = read_data(x, { dtype = precision }), read_data(y, { dtype = "f64" })
+  local X, labels = (read_data(x, { dtype = precision }, d)), (read_data(y, { dtype = "f64" }))
   if X.n ~= labels.n then error(("%s has %d rows, %s has %d"):format(x, X.n, y, labels.n), 0) end
   return X, labels
 end
@@ -28,7 +30,9 @@ local function number_classes(data)
   data.names = data.names or {}
   for i, value in ipairs(data.values) do data.names[i] = data.names[i] or name_of(value) end
   data.y = kbcd.classes.numbers(data.y, data.values)
-  if data.test then data.test.y = kbcd.classes.numbers(data.test.y, data.values, "the test labels") end
+  if data.test then
+    data.test.y = kbcd.classes.of_names(data.test.y, data.test.names, data.names, "the test labels")
+  end
 end
 
 local function hold_out(data, share, seed)
@@ -53,6 +57,8 @@ end
 
 local function prepare(data, kind)
   if not kind then return data end
+  data.X = kbcd.dense(data.X)
+  if data.test then data.test.X = kbcd.dense(data.test.X) end
   data.preprocess = kbcd.preprocess.fit(kind, data.X)
   kbcd.preprocess.apply(data.preprocess, data.X)
   if data.test then kbcd.preprocess.apply(data.preprocess, data.test.X) end
@@ -61,10 +67,10 @@ end
 
 local function read(_, o)
   local data = { source = o.data or o.x }
-  data.X, data.y, data.names = read_pair(o.data, o.x, o.y, o.precision)
+  data.X, data.y, data.names = read_pair(o.data, o.x, o.y, o.precision, o)
   if o.test_x or o.test_data then
-    local X, y = read_pair(o.test_data, o.test_x, o.test_y, o.precision)
-    data.test = { X = X, y = y }
+    local X, y, names = read_pair(o.test_data, o.test_x, o.test_y, o.precision, o, data.X.d)
+    data.test = { X = X, y = y, names = names }
     if X.d ~= data.X.d then
       error(("%s has rows of %d numbers, %s of %d"):format(data.source, data.X.d, o.test_x or o.test_data, X.d), 0)
     end

@@ -1,0 +1,171 @@
+-- ranks: 1
+-- train, predict, evaluate and tune as a user meets them: what they print and write, and what they refuse.
+
+local kbcd = require "kbcd"
+local shell = require "shell"
+local equal = require("spec").equal
+local run, has, succeeds, refuses, test = shell.run, shell.has, shell.succeeds, shell.refuses, shell.test
+
+-- Points of three classes around (3, 0), (-3, 0) and (0, 4); targets that are linear in them.
+local n = 240
+local noise, X, y, t = kbcd.Matrix.randn(n, 2, { seed = 1 }), {}, {}, {}
+for i = 1, n do
+  local class = i % 3
+  X[i] = { noise(i, 1) + (class == 0 and 3 or class == 1 and -3 or 0), noise(i, 2) + (class == 2 and 4 or 0) }
+  y[i], t[i] = { 10 * class }, { X[i][1] - 2 * X[i][2], X[i][2] }
+end
+
+local function save(name, rows, first, last)
+  local part = kbcd.Matrix(rows):rows(first, last)
+  local out = kbcd.row_writer(shell.tmp .. "/" .. name, "npy", "f8", part.ncols)
+  out:write(part)
+  out:close()
+end
+save("X.npy", X, 1, 200); save("y.npy", y, 1, 200); save("t.npy", t, 1, 200)
+save("Xt.npy", X, 201, n); save("yt.npy", y, 201, n); save("tt.npy", t, 201, n)
+local file = kbcd.h5.create(shell.tmp .. "/d.h5")
+file:append("/X", kbcd.Matrix(X))
+file:append("/y", kbcd.Matrix(y))
+file:close()
+
+local function loaded(name) return kbcd.load(shell.tmp .. "/" .. name).rows end
+
+test("train says what it chose, and the model is good", function()
+  local out = succeeds("kbcd train --x X.npy --y y.npy").out
+  has(out, "180 rows of 2 numbers, 3 classes; 20 rows held out", "chosen: method full", "sigma =", "blocks of",
+    "lambda = 1e-4", "epoch 1/", "residual", "model.h5: best lambda")
+  refuses("kbcd train --x X.npy --y y.npy", "model.h5 is there already", "--model")
+  local report = succeeds("mpi 2 evaluate --model model.h5 --x Xt.npy --y yt.npy").out
+  local wrong = tonumber(report:match("top%-1 error ([%d.]+)%%"))
+  assert(wrong <= 10, "test error " .. wrong)
+  has(report, "precision", "recall", "confusion", "20")
+end)
+
+test("each method, a path of lambdas, a log; the best is marked and all are kept", function()
+  for _, method in ipairs{ "full", "nystrom --features 60", "rf --features 80 --map orthogonal" } do
+    local out = succeeds(("mpi 2 train --x X.npy --y y.npy --test-x Xt.npy --test-y yt.npy --method %s --sigma 2 " ..
+      "--lambda 1e-1,1e-3 --block 30 --epochs 2 --jitter --model m.h5 --log run.jsonl"):format(method)).out
+    has(out, "40 rows to test", "lambda = 0.1 0.001", "epoch 2/2", "m.h5: best lambda")
+    local m = kbcd.model_file.load(shell.tmp .. "/m.h5")
+    equal(#m.lambdas, 2)
+    equal(table.concat(m.names, " "), "0 10 20")
+    local errors = m.metrics.test_error
+    equal(m.best, errors[2] < errors[1] and 2 or 1)
+    local cjson, kinds = require "cjson", {}
+    for line in io.lines(shell.tmp .. "/run.jsonl") do
+      local entry = cjson.decode(line)
+      kinds[entry.type] = (kinds[entry.type] or 0) + 1
+      if entry.type == "block" then
+        equal(#entry.test_error, 2)
+        equal(#entry.residual, 2)
+        assert(next(entry.primitives) and entry.seconds > 0)
+      elseif entry.type == "end" then
+        equal(entry.test_error[1], errors[1])
+      end
+    end
+    equal(kinds.run, 1)
+    equal(kinds["end"], 1)
+    assert(kinds.block >= 4, "blocks in the log")
+  end
+end)
+
+test("predict gives the same on any number of ranks, to .npy, CSV and stdout", function()
+  succeeds("kbcd train --x X.npy --y y.npy --hold-out 0 --sigma 2 --lambda 1e-3 --precision f64 --model m.h5")
+  succeeds("kbcd predict --model m.h5 --x Xt.npy --out p1.npy && mpi 3 predict --model m.h5 --x Xt.npy --out p3.csv")
+  local p1, lines = loaded("p1.npy"), {}
+  for line in io.lines(shell.tmp .. "/p3.csv") do lines[#lines + 1] = line end
+  equal(p1.nrows, 40)
+  local right = 0
+  for i = 1, 40 do
+    equal(lines[i], ("%d"):format(p1(i, 1)))
+    if p1(i, 1) == y[200 + i][1] then right = right + 1 end
+  end
+  assert(right >= 36, right .. " of 40 right")
+  succeeds("kbcd predict --model m.h5 --x Xt.npy --scores --out s1.npy && " ..
+    "mpi 3 predict --model m.h5 --x Xt.npy --scores --out s3.npy")
+  local s1, s3 = loaded("s1.npy"), loaded("s3.npy")
+  equal(s1.ncols, 3)
+  assert((s1 - s3):abs():max() < 1e-12, "scores on 1 and 3 ranks")
+  local best = s1:argmax(2)
+  for i = 1, 40 do equal(10 * (best(i, 1) - 1), p1(i, 1), "the class of the largest score") end
+  local cells = {}
+  for i = 1, 40 do cells[i] = ("%.17g,%.17g\n"):format(X[200 + i][1], X[200 + i][2]) end
+  shell.write("rows.csv", table.concat(cells))
+  equal(succeeds("kbcd predict --model m.h5 --x - --out - <rows.csv").out, table.concat(lines, "\n") .. "\n")
+  equal(succeeds("mpi 2 predict --model m.h5 --x - --out - <rows.csv").out, table.concat(lines, "\n") .. "\n")
+  refuses("printf '1,2\\n1,x\\n' | kbcd predict --model m.h5 --x - --out -", "standard input", "line 2", "column 2", "'x'")
+  refuses("printf '1,2\\n1\\n' | kbcd predict --model m.h5 --x - --out -", "line 2", "2 numbers expected, got 1")
+end)
+
+test("regression, preprocessing and HDF5", function()
+  local out = succeeds("mpi 2 train --x X.npy --y t.npy --test-x Xt.npy --test-y tt.npy --standardize --sigma 2 " ..
+    "--lambda 1e-5 --precision f64 --method full --model r.h5").out
+  has(out, "2 targets")
+  local rmse = tonumber(succeeds("kbcd evaluate --model r.h5 --x Xt.npy --y tt.npy").out:match("RMSE ([%d.e-]+)"))
+  succeeds("kbcd predict --model r.h5 --x Xt.npy --out r.npy")
+  local difference = loaded("r.npy") - loaded("tt.npy")
+  assert(math.abs(difference:norm() / math.sqrt(80) - rmse) < 1e-5 * rmse + 1e-6, "RMSE of what was predicted")
+  assert(rmse < 0.5, "RMSE " .. rmse)
+  succeeds("kbcd train --x d.h5:/X --y d.h5:/y --sigma 2 --lambda 1e-3 --model h.h5")
+  refuses("kbcd train --x d.h5 --y d.h5:/y --model h.h5", "d.h5", "/X, /y")
+  refuses("kbcd train --x d.h5:/Z --y d.h5:/y --model h.h5", "/Z", "/X, /y")
+end)
+
+test("tune shows the table and a train command that works", function()
+  local out = succeeds("kbcd tune --x X.npy --y y.npy --folds 3 --sigma 0.05,2 --lambda 1e-1,1e-3 --method full").out
+  has(out, "3-fold", "sigma", "best: sigma = 2")
+  local command = out:match("(kbcd train [^\n]+)\n")
+  succeeds((command:gsub("model%.h5", "tuned.h5")))
+  succeeds("kbcd evaluate --model tuned.h5 --x Xt.npy --y yt.npy")
+  local random = succeeds("mpi 2 tune --x X.npy --y t.npy --random 3 --lambda 1e-4 --method nystrom --features 40").out
+  has(random, "held-out", "best: sigma", "--features 40")
+  refuses("kbcd tune --x X.npy --y y.npy --folds 1", "--folds")
+  refuses("kbcd tune --x X.npy --y y.npy --folds 3 --hold-out 0.2", "--folds", "--hold-out")
+  refuses("kbcd tune --x X.npy --y y.npy --kernel linear --sigma 1", "--sigma", "linear")
+end)
+
+test("options that do not go together, or are no options, are refused by name", function()
+  local data = "kbcd train --x X.npy --y y.npy --model no.h5 "
+  for _, case in ipairs{
+    { "--sigma 1 --gamma 2", "--gamma", "--sigma" }, { "--method full --features 10", "--features", "full" },
+    { "--standardize --unit-norm", "--unit-norm", "--standardize" }, { "--method full --map fourier", "--map", "rf" },
+    { "--method rf --nystrom-gamma 1", "--nystrom-gamma", "nystrom" }, { "--test-x Xt.npy", "--test-x", "--test-y" },
+    { "--data d.libsvm", "--data", "--x" }, { "--method svm", "--method", "full" }, { "--lambda 0", "--lambda", "> 0" },
+    { "--lambda 1e-3,x", "--lambda", "'x'" }, { "--block 1.5", "--block", "whole" },
+    { "--block 1000", "--block 1000", "180" },
+    { "--method nystrom --features 999", "--features 999", "180" }, { "--kernel linear --sigma 2", "linear", "sigma" },
+    { "--precision f16", "--precision", "f32" }, { "--epoch 3", "--epoch" }, { "--hold-out 2", "--hold-out", "0.9" },
+    { "--kernel linear --method rf", "linear", "random" },
+    { "--hold-out 0.1 --test-x Xt.npy --test-y yt.npy", "--hold-out" },
+  } do
+    refuses(data .. case[1], unpack(case, 2))
+  end
+  refuses("kbcd train", "--x and --y expected, or --data")
+  refuses("kbcd train --x X.npy --y yt.npy --model no.h5", "X.npy has 200 rows", "yt.npy has 40")
+  refuses("kbcd train --x X.npy --y t.npy --task classify --model no.h5", "--task classify", "whole numbers")
+  local missing = refuses("kbcd train --x none.npy --y y.npy --model no.h5", "kbcd train: none.npy")
+  equal(missing.err:find("traceback", 1, true), nil, "a wrong file name needs no traceback")
+  refuses("kbcd train --x X.npy --y y.npy --model /nowhere/m.h5", "/nowhere/m.h5", "cannot be written")
+  refuses("mpi 2 train --x X.npy --y y.npy --sigma 1 --gamma 2", "--gamma")
+  equal(run("ls no.h5").status ~= 0, true, "no model was written")
+  for _, command in ipairs{ "train", "predict", "evaluate", "tune" } do
+    has(succeeds("kbcd " .. command .. " --help").out, "Usage: kbcd " .. command, "--x")
+    equal(shell.count(succeeds("mpi 2 " .. command .. " --help").out, "Usage"), 1)
+  end
+end)
+
+test("models and files that do not fit are refused", function()
+  refuses("kbcd predict --model X.npy --x Xt.npy --out p.npy", "X.npy", "HDF5")
+  refuses("kbcd predict --model d.h5 --x Xt.npy --out p.npy", "d.h5", "no kbcd model")
+  refuses("kbcd predict --model m.h5 --x y.npy --out p.npy", "m.h5", "rows of 2 numbers", "1")
+  refuses("kbcd predict --model m.h5 --x Xt.npy --out p.txt", "--out", ".npy or .csv")
+  refuses("kbcd predict --model m.h5 --x Xt.npy --out /nowhere/p.npy", "/nowhere/p.npy")
+  refuses("kbcd predict --model m.h5 --x Xt.npy --out p.npy --lambda 7", "--lambda 7", "0.001")
+  refuses("kbcd predict --model m.h5 --x Xt.npy", "--out")
+  refuses("head -c 3000 m.h5 >cut.h5; mpi 2 predict --model cut.h5 --x Xt.npy --out p.npy", "cut.h5", "damaged")
+  refuses("kbcd evaluate --model m.h5 --x Xt.npy --y tt.npy", "y")
+  refuses("kbcd evaluate --model r.h5 --x Xt.npy --y yt.npy", "2 columns expected, got 1")
+  equal(run("ls *.part").status ~= 0, true, "no temporary file is left")
+end)
+
+shell.finish()

@@ -1,0 +1,134 @@
+"""What `kbcd train` and `kbcd predict` give against the direct formulas in NumPy; numpy_spec.lua runs it.
+
+For each method, from .npy and HDF5 inputs, on 1 and 3 ranks: a model trained in f64 to convergence predicts what solving
+the whole system at once predicts, to 1e-6. KBCD and KBCD_MPIRUN name the program and mpirun, as in the other tests.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+kbcd = os.environ["KBCD"]
+mpirun = shlex.split(os.environ.get("KBCD_MPIRUN", "mpirun --oversubscribe"))
+n, d, sigma, lambdas, p, gamma = 160, 3, 0.5, [1e-2, 1e-3], 36, 0.05
+checks = 0
+
+
+def run(ranks, *arguments):
+    command = ([*mpirun, "-n", str(ranks)] if ranks > 1 else []) + [kbcd, *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)}\nstatus {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def rbf(A, B):
+    return np.exp(-((A[:, None, :] - B[None, :, :]) ** 2).sum(2) / (2 * sigma**2))
+
+
+def full(X, Y, T, lam, _):
+    return rbf(T, X) @ np.linalg.solve(rbf(X, X) + n * lam * np.eye(n), Y)
+
+
+def nystrom(X, Y, T, lam, exported):
+    C = exported["centers"]
+    assert len(np.unique(C, axis=0)) == p and all((np.abs(X - c).max(1) < 1e-12).any() for c in C), "centres are rows of X"
+    K, KJJ = rbf(X, C), rbf(C, C)
+    H = K.T @ K + n * lam * KJJ + n * lam * gamma * np.eye(p)
+    return rbf(T, C) @ np.linalg.solve(H, K.T @ Y)
+
+
+def rf(X, Y, T, lam, exported):
+    Z, Zt = exported["features"], exported["test_features"]
+    assert np.abs(Z @ Z.T - rbf(X, X)).max() < 1.5, "features of the kernel"
+    return Zt @ np.linalg.solve(Z.T @ Z + n * lam * np.eye(p), Z.T @ Y)
+
+
+EXPORT = """
+local kbcd = require "kbcd"
+local m = kbcd.model_file.load(arg[1])
+local function save(name, A)
+  local out = kbcd.row_writer(name, "npy", "f8", A.ncols)
+  out:write(A)
+  out:close()
+end
+if m.centers then return save("centers.npy", m.centers.rows) end
+for name, file in pairs{ features = arg[2], test_features = arg[3] } do
+  local X = kbcd.load(file)
+  save(name .. ".npy", kbcd.RandomFeaturesBlock(X, kbcd.Index.range(1, m.map.p), m.feature_map):dense())
+end
+"""
+
+TO_HDF5 = """
+local kbcd = require "kbcd"
+local file = kbcd.h5.create("data.h5")
+for i = 1, #arg do file:append("/" .. arg[i], kbcd.load(arg[i] .. ".npy").rows) end
+file:close()
+"""
+
+
+def close(got, expected, what):
+    global checks
+    error = np.abs(got - expected).max() / np.abs(expected).max()
+    if not error <= 1e-6:
+        sys.exit(f"{what}: off by {error:.3g}, more than 1e-6")
+    checks += 1
+
+
+def main():
+    random = np.random.default_rng(7)
+    X, T = random.standard_normal((n, d)), random.standard_normal((50, d))
+    labels = np.digitize(X[:, 0] + 0.3 * X[:, 1], [-0.5, 0.5]) * 5 - 2  # -2, 3, 8
+    targets = np.stack([np.sin(2 * X[:, 0]) + X[:, 1], X[:, 2] ** 2], 1)
+    one_vs_all = np.where(labels[:, None] == np.array([-2, 3, 8])[None, :], 1.0, -1.0)
+    for name, array in dict(X=X, T=T, labels=labels, targets=targets).items():
+        np.save(name + ".npy", array)
+    try:
+        import h5py
+
+        with h5py.File("data.h5", "w") as file:
+            for name, array in dict(X=X, T=T, labels=labels, targets=targets).items():
+                file[name] = array
+    except ImportError:
+        run(1, "-e", TO_HDF5, "X", "T", "labels", "targets")
+
+    for method in (full, nystrom, rf):
+        for source in ("npy", "h5"):
+            for ranks in (1, 3):
+                where = (lambda name: name + ".npy") if source == "npy" else (lambda name: f"data.h5:/{name}")
+                classify = source == "npy"
+                y, Y = ("labels", one_vs_all) if classify else ("targets", targets)
+                block = 40 if method is full else p if ranks == 1 and source == "npy" else 18
+                own = {"nystrom": ["--features", p, "--nystrom-gamma", gamma], "rf": ["--features", p]}
+                run(ranks, "train", "--x", where("X"), "--y", where(y), "--hold-out", 0, "--method", method.__name__,
+                    "--sigma", sigma, "--lambda", ",".join(map(str, lambdas)), "--block", block, "--epochs", 4000, "--tol", 1e-11,
+                    "--precision", "f64", "--model", "m.h5", "--quiet", *own.get(method.__name__, []))  # fmt: skip
+                run(1, "-e", EXPORT, "m.h5", "X.npy", "T.npy")
+                exported = {f[:-4]: np.load(f) for f in ("centers.npy", "features.npy", "test_features.npy") if os.path.exists(f)}
+                for lam in lambdas:
+                    expected = method(X, Y, T, lam, exported)
+                    what = f"{method.__name__}, {source}, {ranks} ranks, lambda {lam}"
+                    run(ranks, "predict", "--model", "m.h5", "--x", where("T"), "--lambda", lam, "--scores", "--out", "s.npy")
+                    close(np.load("s.npy"), expected, what)
+                    if classify and lam == lambdas[0]:
+                        run(ranks, "predict", "--model", "m.h5", "--x", where("T"), "--lambda", lam, "--out", "c.npy")
+                        predicted = np.load("c.npy")
+                        assert predicted.dtype == np.int64 and predicted.shape == (50,), what
+                        assert (predicted == np.array([-2, 3, 8])[expected.argmax(1)]).mean() == 1, what
+
+    # Preprocessing: the same formulas on standardised data.
+    run(3, "train", "--x", "X.npy", "--y", "targets.npy", "--hold-out", 0, "--method", "full", "--sigma", sigma, "--lambda", 1e-2,
+        "--block", 40, "--epochs", 2000, "--tol", 1e-11, "--precision", "f64", "--standardize", "--model", "m.h5")  # fmt: skip
+    run(1, "predict", "--model", "m.h5", "--x", "T.npy", "--out", "s.npy")
+    mean, deviation = X.mean(0), X.std(0)
+    close(np.load("s.npy"), full((X - mean) / deviation, targets, (T - mean) / deviation, 1e-2, None), "standardised")
+    print(f"{checks} comparisons with NumPy agree to 1e-6")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    main()
