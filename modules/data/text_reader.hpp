@@ -45,8 +45,9 @@ struct TextShare {
   Int n, entries;        // rows and entries of all ranks
   TextPlace begin, end;  // around this rank's
   Int rows() const { return end.rows - begin.rows; }
-  // Memory is taken for no more rows than can have `fields` fields in these bytes; those without are errors to come.
-  Int possible_rows(Int fields) const { return std::min(rows(), (end.offset - begin.offset + 1) / (2 * fields)); }
+  // Memory is taken for no more rows than can begin in these bytes when each has `fields` fields; if there are more, an
+  // error is to come.
+  Int possible_rows(Int fields) const { return std::min(rows(), 1 + (end.offset - begin.offset) / fields); }
 };
 
 // What a line is to its format: a row with so many entries, or (negative) none. Called for lines in no particular
