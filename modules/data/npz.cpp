@@ -56,7 +56,12 @@ Record read_directory(FileReader& file, std::uint64_t& count) {
   constexpr Int end_bytes = 22, longest_comment = 0xFFFF, locator_bytes = 20;
   Int tail_start = std::max<Int>(0, file.file_bytes() - end_bytes - longest_comment);
   Record tail = read_at(file, tail_start, file.file_bytes() - tail_start);
+  auto is_end = [&](std::size_t at) {  // and not a part of the comment, which goes to the very end of the file
+    return at + end_bytes <= tail.bytes().size() && at + end_bytes + tail.number(at + 20, 2) == tail.bytes().size();
+  };
   auto at = tail.bytes().rfind("PK\5\6");
+  while (at != std::string::npos && at > 0 && !is_end(at)) at = tail.bytes().rfind("PK\5\6", at - 1);
+  if (at != std::string::npos && !is_end(at)) at = std::string::npos;
   require(at != std::string::npos, "{}: cut short: the zip directory at the end is missing", file.name());
   count = tail.number(at + 10, 2);
   std::uint64_t bytes = tail.number(at + 12, 4), offset = tail.number(at + 16, 4);
@@ -131,6 +136,7 @@ class MemberReader : public ByteReader {
     require(inflateInit2(&stream_, -MAX_WBITS) == Z_OK, "{}: no memory to unpack it", name());
   }
   ~MemberReader() override { inflateEnd(&stream_); }
+  Int size() const { return member_.size; }
 
   void skip_to(Int position) override {
     if (member_.method == deflated) return ByteReader::skip_to(position);
@@ -199,7 +205,11 @@ Loaded load_npz(const std::string& path, const LoadOptions& options) {
   require(!file.compressed(), "{}: an .npz file is packed already; gunzip it first", path);
   auto members = read_members(file);
   MemberReader in(file, chosen(members, options, path));
-  return {read_npy(in, options)};
+  Loaded loaded{read_npy(in, options)};
+  char more;  // the last rank has read to the end of the array, which must be the member's
+  require(options.rows || comm::rank() + 1 < comm::size() || in.read_some(&more, 1) == 0,
+          "{}: {} bytes are too many for the array in it", in.name(), in.size());
+  return loaded;
 }
 
 const RegisteredLoader npz("npz", {"scale", "member"}, begins_with("PK"), load_npz);
