@@ -292,6 +292,27 @@ void bcast_idle(std::string& text, int root) {
   MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, root, MPI_COMM_WORLD);
 }
 
+void together(const std::function<void()>& f) {
+  std::string message;
+  bool failed = false;
+  try {
+    f();
+  } catch (const std::exception& error) {
+    failed = true;
+    message = error.what();
+  }
+  int first = static_cast<int>(allreduce(failed ? this_rank : rank_count, Reduction::min));
+  if (first == rank_count) return;
+  bcast(message, first);
+  throw Error(message);
+}
+
+std::vector<std::string> allgather(const std::string& text) {
+  std::vector<std::string> all(rank_count, text);
+  for (int r = 0; r < rank_count; ++r) bcast(all[r], r);
+  return all;
+}
+
 Matrix allgather(const Matrix& rows) {
   Timer timer("gather");
   // Every rank's rows, columns and type, so that all of them see a difference.
