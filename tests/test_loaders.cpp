@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(options_choose_rows_type_and_scale) {
 
 BOOST_AUTO_TEST_CASE(truncated_files_are_refused_wherever_they_end) {
   for (const Bytes& good : {good_npy, good_idx})
-    for (std::size_t length = 0; length < good.size(); ++length)
+    for (std::size_t length = 0; length < good.size(); length += step())
       BOOST_TEST(refuses(File(good.substr(0, length)).path), length << " of " << good.size() << " bytes");
 }
 
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(truncated_and_damaged_gzip_is_refused) {
 
 BOOST_AUTO_TEST_CASE(headers_with_any_byte_changed_do_no_harm) {
   for (const Bytes& good : {good_npy, good_idx})
-    for (std::size_t at = 0; at < good.size() - 96; ++at)
+    for (std::size_t at = 0; at < good.size() - 96; at += step())
       for (char value : Bytes("\0\1\t'(),-9AT\x7f\x80\xff", 14)) {
         Bytes changed = good;
         changed[at] = value;

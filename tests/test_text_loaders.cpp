@@ -31,6 +31,7 @@ Loaded check_csv(const Bytes& content, const Dense& x, const LoadOptions& option
 void check_refused(const Bytes& content, const std::string& extension, const std::vector<std::string>& texts,
                    const LoadOptions& options = {}) {
   for (bool gzip : {false, true}) {
+    if (gzip && comm::size() > 1) continue;
     std::string message = refusal(File(content, gzip, extension).path, options);
     BOOST_TEST(!message.empty(), "not refused: " << content.substr(0, 100));
     for (auto& text : texts)
@@ -336,7 +337,7 @@ BOOST_AUTO_TEST_CASE(csv_that_does_not_fit) {
 
 BOOST_AUTO_TEST_CASE(any_byte_changed_does_no_harm) {
   for (const Bytes& good : {Bytes("1 1:2 3:4 # c\n-1 2:5\n"), Bytes("a,\"b\",c\n1,2,x\n3,\"4\",y\n")})
-    for (std::size_t at = 0; at < good.size(); ++at)
+    for (std::size_t at = 0; at < good.size(); at += step())
       for (char value : Bytes("\0\n\r\"',:;#09-e \xff", 15)) {
         Bytes changed = good;
         changed[at] = value;
