@@ -142,7 +142,8 @@ local function run_input(input)
   end)
   results = results or { false, "interrupted" }
   if not results[1] then
-    message = tostring(results[2]):gsub("\n%s*%[builtin#%d+%]: at.*", ""):gsub("\nstack traceback:$", "")
+    message = tostring(results[2]):gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\n%s*%[builtin#%d+%]: at.*", "")
+      :gsub("\nstack traceback:$", "")
   end
   message = agree(message)
   io.stdout:flush()
