@@ -44,10 +44,10 @@ void bind_block(sol::state_view lua, sol::table kbcd) {
            "rank's part of a sum over the ranks (allreduce it); B * D is this rank's rows. Both are f64.\n"
            "It is computed at the first product, kept while it fits the memory budget, else computed anew in "
            "panels.");
-  def_field(type, "nrows", [](const Block& b) { return b.rows(); });
-  def_field(type, "ncols", &Block::cols);
-  def_field(type, "dtype", [](const Block& b) { return name(b.dtype()); });
-  def_field(type, "kept", &Block::kept);
+  def_field(type, "nrows", "This rank's rows.", [](const Block& b) { return b.rows(); });
+  def_field(type, "ncols", "The columns.", &Block::cols);
+  def_field(type, "dtype", "\"f32\" or \"f64\".", [](const Block& b) { return name(b.dtype()); });
+  def_field(type, "kept", "Whether its numbers are in memory now.", &Block::kept);
   def(lua, type, "Block:t()", "The transpose, for B:t() * A.", [](std::shared_ptr<Block> b) { return BlockT{b}; });
   def(lua, type, "Block:gram([precision])",
       "B' B of this rank's rows (allreduce it), in \"f32\" or \"f64\"; default: the block's.",

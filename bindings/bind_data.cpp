@@ -3,19 +3,67 @@
 #include "modules/data/loader.hpp"
 
 namespace kbcd::lua {
+namespace {
+
+template <class T>
+void take(const Options& options, const char* key, std::optional<T>& to) {
+  if (auto value = options.get<T>(key)) to = *value;
+}
+
+ColumnName column_name(const sol::object& value) {
+  if (value.is<std::string>() && value.get_type() == sol::type::string) return value.as<std::string>();
+  lua_State* L = value.lua_state();
+  value.push();
+  bool whole = Argument<Int>::check(L, lua_gettop(L));
+  std::string got = describe(L, -1);
+  lua_pop(L, 1);
+  require(whole, "load: option label: the name or number of a column, or a list of them, expected, got {}", got);
+  return value.as<Int>() - 1;
+}
+
+std::vector<ColumnName> column_names(const sol::object& value) {
+  std::vector<ColumnName> columns;
+  if (value.get_type() != sol::type::table) return {column_name(value)};
+  auto list = value.as<sol::table>();
+  for (std::size_t i = 1; i <= list.size(); ++i) columns.push_back(column_name(list[i]));
+  require(!columns.empty(), "load: option label: at least one column expected, got an empty list");
+  return columns;
+}
+
+LoadOptions load_options(const sol::optional<sol::table>& table) {
+  Options options("load", table, {"rows", "dtype", "scale", "path", "member", "sparse", "features", "label", "header"});
+  LoadOptions o;
+  take(options, "rows", o.rows);
+  take(options, "dtype", o.dtype);
+  take(options, "scale", o.scale);
+  take(options, "path", o.path);
+  take(options, "member", o.member);
+  take(options, "sparse", o.sparse);
+  take(options, "features", o.features);
+  take(options, "header", o.header);
+  auto label = options.get<sol::object>("label");
+  if (label && label->get_type() != sol::type::lua_nil) o.label = column_names(*label);
+  return o;
+}
+
+}  // namespace
 
 void bind_data(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<DataSet>("DataSet", sol::no_constructor);
   def_call(
       lua, kbcd["DataSet"], "DataSet(A)",
       "n rows of d numbers spread over the ranks; each rank keeps its own rows of A, a Matrix that all have.\n"
-      "X.n and X.d are global; X.rows is this rank's part, a Matrix, and X.first the global number of its first row.",
+      "X.n and X.d are global; X.rows is this rank's part, a Matrix of X.local_n rows, and X.first the global number of its\n"
+      "first row. X.sparse: whether the rows are sparse; then there is no X.rows.",
       [](const Matrix& a) { return DataSet::from_matrix(a); });
-  def_field(type, "n", &DataSet::n);
-  def_field(type, "d", &DataSet::d);
-  def_field(type, "dtype", [](const DataSet& x) { return name(x.dtype()); });
-  def_field(type, "rows", [](const DataSet& x) { return x.local(); });
-  def_field(type, "first", [](const DataSet& x) { return x.first() + 1; });
+  def_field(type, "n", "The number of rows over all ranks.", &DataSet::n);
+  def_field(type, "d", "The number of columns.", &DataSet::d);
+  def_field(type, "dtype", "\"f32\" or \"f64\".", [](const DataSet& x) { return name(x.dtype()); });
+  def_field(type, "rows", "This rank's rows of dense data, a Matrix.", [](const DataSet& x) { return x.local(); });
+  def_field(type, "local_n", "The number of rows of this rank.", &DataSet::local_n);
+  def_field(type, "sparse", "Whether the rows are sparse.", &DataSet::sparse);
+  def_field(type, "first", "The global number of this rank's first row.",
+            [](const DataSet& x) { return x.first() + 1; });
   def(lua, type, "DataSet.generate(n, d, f)",
       "f(first, last) gives rows first..last as a Matrix of d columns; each rank asks for its own.",
       [](Int n, Int d, sol::protected_function f) {
@@ -33,23 +81,31 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
       [](const DataSet& x, const Index& rows) { return x.local_rows(rows); });
   def(lua, type, "DataSet:to(dtype)", "The same data as \"f32\" or \"f64\".",
       [](const DataSet& x, DType dtype) { return x.to(dtype); });
+  def(lua, type, "DataSet:to_dense()", "The same data with dense rows.", [](const DataSet& x) { return x.to_dense(); });
+  def(lua, type, "DataSet:to_sparse()",
+      "The same data with sparse rows (CSR). Kernels and Fourier features work on them without making them dense.",
+      [](const DataSet& x) { return x.to_sparse(); });
   type[sol::meta_function::to_string] = [](const DataSet& x) {
-    return fmt::format("DataSet {}x{} {}, {} rows here", x.n(), x.d(), name(x.dtype()), x.local().rows());
+    return fmt::format("DataSet {}x{} {}{}, {} rows here", x.n(), x.d(), name(x.dtype()), x.sparse() ? ", sparse" : "",
+                       x.local_n());
   };
   refuse_unknown_fields(type);
 
   def(lua, kbcd, "load(path [, options])",
-      "A DataSet from a .npy or idx file, plain or gzipped, or from HDF5; each rank keeps its own rows. An array of one\n"
-      "dimension gives n x 1. options: rows (only the first so many), dtype, scale (u8 divided by 255; on by default for\n"
-      "images), path (of the dataset in an HDF5 file).",
-      [](const std::string& path, sol::optional<sol::table> table) {
-        Options options("load", table, {"rows", "dtype", "scale", "path"});
-        LoadOptions o;
-        if (auto rows = options.get<Int>("rows")) o.rows = *rows;
-        if (auto dtype = options.get<DType>("dtype")) o.dtype = *dtype;
-        if (auto scale = options.get<bool>("scale")) o.scale = *scale;
-        if (auto dataset = options.get<std::string>("path")) o.path = *dataset;
-        return load(path, o);
+      "X, y, classes: a DataSet from a file, its labels where it has any (an n x t DataSet), and their names where they are\n"
+      "no numbers (then y holds k - 1 for classes[k]). Each rank reads and keeps its own rows; all ranks call it.\n"
+      "Formats: .npy, .npz, idx, HDF5, libsvm, CSV and TSV; .npy, idx and text also gzipped.\n"
+      "options: rows (only the first so many), dtype; for arrays scale (u8 divided by 255; on by default for images), path\n"
+      "(of the dataset in an HDF5 file), member (of an .npz file); for libsvm sparse (true or false; default: where less\n"
+      "than a third of the entries is given), features (how many; default: the largest index); for CSV label (the column\n"
+      "that makes y, by name or number, or a list of them), header (true or false; default: by its look).",
+      [](const std::string& path, sol::optional<sol::table> table, sol::this_state L) {
+        Loaded loaded = load(path, load_options(table));
+        sol::variadic_results results;  // no nils behind X: f(load(…)) passes on just what there is
+        results.push_back(sol::make_object(L, loaded.x));
+        if (loaded.y) results.push_back(sol::make_object(L, *loaded.y));
+        if (!loaded.classes.empty()) results.push_back(sol::make_object(L, sol::as_table(loaded.classes)));
+        return results;
       });
 }
 

@@ -49,8 +49,8 @@ class LuaMap : public FeatureMap {
 
 void bind_features(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<FeatureMap>("FeatureMap", sol::no_constructor);
-  def_field(type, "name", &FeatureMap::name);
-  def_field(type, "p", &FeatureMap::p);
+  def_field(type, "name", "Its name.", &FeatureMap::name);
+  def_field(type, "p", "The number of features.", &FeatureMap::p);
   type[sol::meta_function::to_string] = &FeatureMap::describe;
   refuse_unknown_fields(type);
 

@@ -89,7 +89,7 @@ void bind_h5(sol::state_view lua, sol::table kbcd) {
   def(lua, type, "H5File:datasets()", "The paths of all datasets of the file.",
       [](File f) { return sol::as_table(f->datasets()); });
   def(lua, type, "H5File:close()", "Writes what is left and closes the file.", [](File f) { f->close(); });
-  def_field(type, "path", [](const H5File& f) { return f.path(); });
+  def_field(type, "path", "The path of the file.", [](const H5File& f) { return f.path(); });
   type[sol::meta_function::to_string] = [](const H5File& f) { return "H5File " + f.path(); };
   refuse_unknown_fields(type);
   kbcd["H5File"] = sol::lua_nil;

@@ -52,9 +52,10 @@ class LuaKernel : public Kernel {
 
 void bind_kernels(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Kernel>("Kernel", sol::no_constructor);
-  def_field(type, "name", &Kernel::name);
-  def_field(type, "metric", [](const Kernel& k) { return name(k.metric()); });
-  def_field(type, "params", [](const Kernel& k) { return sol::as_table(k.params()); });
+  def_field(type, "name", "Its name.", &Kernel::name);
+  def_field(type, "metric", "dot, cosine, sqeuclidean or manhattan.", [](const Kernel& k) { return name(k.metric()); });
+  def_field(type, "params", "A table of its parameters, derived ones too.",
+            [](const Kernel& k) { return sol::as_table(k.params()); });
   type[sol::meta_function::to_string] = [](const Kernel& k) { return describe(k); };
   refuse_unknown_fields(type);
 

@@ -126,10 +126,9 @@ void bind_construction(sol::state_view lua, Type& type) {
 }
 
 void bind_access(sol::state_view lua, Type& type) {
-  def_field(type, "nrows", &Matrix::rows);
-  def_field(type, "ncols", &Matrix::cols);
-  def_field(type, "dtype", [](const Matrix& m) { return name(m.dtype()); });
-  document(lua, "Matrix.nrows", "A.nrows, A.ncols, A.dtype", "The shape, and \"f32\" or \"f64\".");
+  def_field(type, "nrows", "The number of rows.", &Matrix::rows);
+  def_field(type, "ncols", "The number of columns.", &Matrix::cols);
+  def_field(type, "dtype", "\"f32\" or \"f64\".", [](const Matrix& m) { return name(m.dtype()); });
   def(lua, type, "Matrix:get(i, j)", "Element (i, j), counted from 1; A(i, j) is the same.",
       [](const Matrix& m, Int i, Int j) { return m.get(i - 1, j - 1); });
   def(lua, type, "Matrix:set(i, j, value)", "Sets element (i, j).", [](Matrix& m, Int i, Int j, double value) {

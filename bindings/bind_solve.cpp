@@ -9,11 +9,9 @@ namespace kbcd::lua {
 
 void bind_solve(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Factor>("Factor", sol::no_constructor);
-  def_field(type, "n", &Factor::size);
-  def_field(type, "jitter", &Factor::jitter);
-  def_field(type, "lower", [](const Factor& f) { return f.lower(); });
-  document(lua, "Factor", "F.n, F.jitter, F.lower",
-           "Of a factor from chol(H): its size, what was added to the diagonal, and L.");
+  def_field(type, "n", "The size of H.", &Factor::size);
+  def_field(type, "jitter", "What was added to the diagonal of H.", &Factor::jitter);
+  def_field(type, "lower", "L, a Matrix.", [](const Factor& f) { return f.lower(); });
   def(lua, type, "Factor:solve(B)", "H^-1 B, in f64.", [](const Factor& f, const Matrix& b) { return f.solve(b); });
   type[sol::meta_function::to_string] = [](const Factor& f) {
     return fmt::format("Factor {}x{}{}", f.size(), f.size(),

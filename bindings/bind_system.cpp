@@ -18,21 +18,22 @@ namespace {
 
 lua_State* interrupted_state = nullptr;
 
+// Stays set until the outermost call is left: a pcall on the way must not swallow the interrupt.
 void stop_here(lua_State* L, lua_Debug*) {
-  lua_sethook(L, nullptr, 0, 0);
   luaL_error(L, "interrupted");
 }
 
 void on_interrupt(int) {
-  lua_sethook(interrupted_state, stop_here, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+  lua_sethook(interrupted_state, stop_here, LUA_MASKCOUNT, 1);
 }
 
-// Whether a person types: standard input is a terminal, or it is mpirun's pipe and mpirun's own is one.
-bool person_at_input() {
-  if (isatty(STDIN_FILENO)) return true;
+// Whether a person is at this end: it is a terminal, or it is mpirun's pipe and mpirun's own is one.
+bool person_at(int descriptor) {
+  if (isatty(descriptor)) return true;
   std::error_code error;
-  auto input = std::filesystem::read_symlink(fmt::format("/proc/{}/fd/0", getppid()), error).string();
-  return !error && comm::size() > 1 && (input.starts_with("/dev/pts/") || input.starts_with("/dev/tty"));
+  auto other = std::filesystem::read_symlink(fmt::format("/proc/{}/fd/{}", getppid(), descriptor), error).string();
+  return !error && std::getenv("OMPI_COMM_WORLD_SIZE") &&
+         (other.starts_with("/dev/pts/") || other.starts_with("/dev/tty"));
 }
 
 void bind_repl(sol::state_view lua, sol::table core) {
@@ -43,9 +44,11 @@ void bind_repl(sol::state_view lua, sol::table core) {
       if (!result.valid()) return {};
       return result.get<std::vector<std::string>>();
     });
-    return line ? sol::make_object(L, *line) : sol::object(sol::lua_nil);
+    if (line.interrupted) return sol::make_object(L, false);
+    return line.end ? sol::object(sol::lua_nil) : sol::make_object(L, line.text);
   };
-  core["person_at_input"] = &person_at_input;
+  core["person_at_input"] = [] { return person_at(STDIN_FILENO); };
+  core["person_at_errors"] = [] { return person_at(STDERR_FILENO); };
   core["load_history"] = &load_history;
   core["add_history"] = &add_history_line;
   // Rank 0's text on every rank, waiting without work: for a person at a prompt.

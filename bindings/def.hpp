@@ -85,10 +85,12 @@ void def_call(lua_State* L, sol::table table, const char* heading, const char* t
   document(L, signature.name, heading, text);
 }
 
-// A field that is read and never set.
+// A field that is read and never set; documented as "Type.key".
 template <class T, class Getter>
-void def_field(sol::usertype<T>& type, const char* key, Getter getter) {
+void def_field(sol::usertype<T>& type, const char* key, const char* text, Getter getter) {
   type[key] = sol::property(getter, [key](T&, sol::object) { fail("{}.{} cannot be set", type_name<T>, key); });
+  std::string name = fmt::format("{}.{}", type_name<T>, key);
+  document(type.lua_state(), name, name, text);
 }
 
 // The coroutine that calls into C++ now, known while a RunningState lives.

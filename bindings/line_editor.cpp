@@ -53,11 +53,12 @@ void set_up() {
 
 }  // namespace
 
-std::optional<std::string> read_line(const std::string& prompt, const Completer& complete) {
+TypedLine read_line(const std::string& prompt, const Completer& complete) {
   if (!isatty(STDIN_FILENO)) {
     std::cout << prompt << std::flush;
     std::string line;
-    return std::getline(std::cin, line) ? std::optional(line) : std::nullopt;
+    bool more = static_cast<bool>(std::getline(std::cin, line));
+    return {line, !more};
   }
   set_up();
   completer = complete;
@@ -69,12 +70,12 @@ std::optional<std::string> read_line(const std::string& prompt, const Completer&
     sigaction(SIGINT, &before, nullptr);
     rl_deprep_terminal();
     std::cout << "\n";
-    return "";
+    return {"", false, true};
   }
   char* text = readline(prompt.c_str());
   sigaction(SIGINT, &before, nullptr);
-  if (!text) return std::nullopt;
-  std::string line = text;
+  if (!text) return {"", true};
+  TypedLine line{text};
   std::free(text);
   return line;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,9 +9,12 @@ namespace kbcd {
 
 using Completer = std::function<std::vector<std::string>(const std::string& word)>;
 
-// One line without its newline; nothing at the end of input (Ctrl-D). An interrupted line (Ctrl-C) comes back
-// empty.
-std::optional<std::string> read_line(const std::string& prompt, const Completer& complete);
+struct TypedLine {
+  std::string text;          // without its newline
+  bool end = false;          // of the input (Ctrl-D)
+  bool interrupted = false;  // by Ctrl-C
+};
+TypedLine read_line(const std::string& prompt, const Completer& complete);
 
 void load_history(const std::string& path);  // and keeps the path for add_history
 void add_history_line(const std::string& line);

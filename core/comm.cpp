@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <string_view>
 #include <thread>
 
 #include "core/error.hpp"
@@ -100,6 +102,32 @@ void wait_asleep(MPI_Request* request) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+void finish() {
+  MPI_Win_free(&failure_window);
+  failures = nullptr;
+  MPI_Finalize();
+}
+
+// All ranks must be about to do the same with the same shapes; else every rank fails, with two that differ in the
+// message.
+void require_same_everywhere(const char* what, const std::vector<Matrix>& matrices) {
+  if (rank_count == 1) return;
+  std::string shapes;
+  for (auto& m : matrices) shapes += fmt::format("{}{} {}", shapes.empty() ? "" : ", ", m.shape(), name(m.dtype()));
+  double hash = static_cast<double>(std::hash<std::string>{}(shapes) >> 12);
+  double extremes[2] = {hash, -hash};
+  MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  if (extremes[0] == -extremes[1]) return;
+  constexpr int width = 200;
+  shapes.resize(width, '\0');
+  std::string all(static_cast<std::size_t>(width) * rank_count, '\0');
+  MPI_Allgather(shapes.data(), width, MPI_CHAR, all.data(), width, MPI_CHAR, MPI_COMM_WORLD);
+  for (int r = 1; r < rank_count; ++r) {
+    std::string_view first(all.c_str()), other(all.c_str() + width * r);
+    require(first == other, "{}: rank 0 came with {}, rank {} with {}", what, first, r, other);
+  }
+}
+
 }  // namespace
 
 Session::Session(int* argc, char*** argv) {
@@ -125,9 +153,7 @@ Session::Session(int* argc, char*** argv) {
 }
 
 Session::~Session() {
-  MPI_Win_free(&failure_window);
-  failures = nullptr;
-  MPI_Finalize();
+  finish();
 }
 
 int rank() {
@@ -153,6 +179,7 @@ std::string version() {
 void allreduce(const std::vector<Matrix>& matrices) {
   Timer timer("allreduce");
   if (rank_count == 1) return;
+  require_same_everywhere("allreduce", matrices);
   auto reduce = [&]<class T>() {
     Int count = 0;
     for (auto& m : matrices) count += m.dtype() == dtype_of<T> ? m.size() : 0;
@@ -209,6 +236,7 @@ struct Request::State {
 };
 
 Request::Request(std::vector<Matrix> matrices) : state_(std::make_unique<State>()) {
+  require_same_everywhere("iallreduce", matrices);
   state_->matrices = std::move(matrices);
   state_->begin(state_->f32);
   state_->begin(state_->f64);
@@ -238,6 +266,7 @@ bool Request::done() {
 void bcast(const Matrix& matrix, int root) {
   Timer timer("bcast");
   require(root >= 0 && root < rank_count, "bcast: a rank in 0..{} expected, got {}", rank_count - 1, root);
+  require_same_everywhere("bcast", {matrix});
   dispatch(matrix.dtype(), [&]<class T>() {
     auto packed = pack<T>({matrix});
     for (Int i = 0; i < matrix.size(); i += chunk)
@@ -261,6 +290,27 @@ void bcast_idle(std::string& text, int root) {
   wait_asleep(&request);
   text.resize(length);
   MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, root, MPI_COMM_WORLD);
+}
+
+void together(const std::function<void()>& f) {
+  std::string message;
+  bool failed = false;
+  try {
+    f();
+  } catch (const std::exception& error) {
+    failed = true;
+    message = error.what();
+  }
+  int first = static_cast<int>(allreduce(failed ? this_rank : rank_count, Reduction::min));
+  if (first == rank_count) return;
+  bcast(message, first);
+  throw Error(message);
+}
+
+std::vector<std::string> allgather(const std::string& text) {
+  std::vector<std::string> all(rank_count, text);
+  for (int r = 0; r < rank_count; ++r) bcast(all[r], r);
+  return all;
 }
 
 Matrix allgather(const Matrix& rows) {
@@ -339,7 +389,7 @@ void abort(const std::string& message) {
 void exit(int status) {
   std::fflush(nullptr);
   if (status == 0)
-    MPI_Finalize();
+    finish();
   else if (rank_count > 1)
     MPI_Abort(MPI_COMM_WORLD, status);
   _exit(status);

@@ -3,6 +3,7 @@
 // Every function but rank() and the like is collective: all ranks call it, in the same order.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,6 +51,13 @@ void bcast(const Matrix& matrix, int root);
 void bcast(std::string& text, int root);
 void bcast_idle(std::string& text, int root);  // the same, but waits asleep: for a person at a prompt
 
+// Runs f, which may fail on some ranks but must not leave a collective half-way, and lets the ranks agree: where it
+// failed on any, every rank throws what the first of these threw. So an error in one rank's share of the work hangs
+// nobody.
+void together(const std::function<void()>& f);
+
+// The text of every rank, on every rank.
+std::vector<std::string> allgather(const std::string& text);
 // The rows of all ranks, one rank after the other, on every rank.
 Matrix allgather(const Matrix& rows);
 // Rows `rows` of a distributed matrix whose share here is `local`; owners as in `layout`. On every rank.

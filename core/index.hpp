@@ -14,7 +14,7 @@ namespace kbcd {
 class Index {
  public:
   Index() = default;
-  explicit Index(std::vector<Int> values) : values_(std::move(values)) {}
+  explicit Index(std::vector<Int> values);
 
   static Index range(Int first, Int count);
   // All of [0, n) in random order; `stream` numbers the independent permutations of one seed.

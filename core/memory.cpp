@@ -61,7 +61,7 @@ std::size_t proc_kilobytes(const char* file, std::string_view key) {
 Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   auto& p = pool();
-  if (p.hook && std::this_thread::get_id() == p.main_thread && !omp_in_parallel()) p.hook(bytes);
+  memory::notify(bytes);
   std::lock_guard lock(p.mutex);
   auto best = p.spares.end();
   for (auto it = p.spares.begin(); it != p.spares.end(); ++it)
@@ -104,6 +104,11 @@ namespace memory {
 
 void set_allocation_hook(void (*hook)(std::size_t)) {
   pool().hook = hook;
+}
+
+void notify(std::size_t bytes) {
+  auto& p = pool();
+  if (p.hook && std::this_thread::get_id() == p.main_thread && !omp_in_parallel()) p.hook(bytes);
 }
 
 std::size_t in_use() {

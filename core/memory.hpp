@@ -34,6 +34,7 @@ namespace memory {
 // Called on the main thread with the size of each new buffer, so that a language above can pace its
 // collector.
 void set_allocation_hook(void (*hook)(std::size_t bytes));
+void notify(std::size_t bytes);  // calls the hook for memory that is no Buffer
 
 std::size_t in_use();         // bytes in live buffers
 std::size_t resident_peak();  // the largest resident set of this process so far, in bytes

@@ -9,6 +9,7 @@
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
 #include "core/timers.hpp"
+#include "modules/blocks/sparse_panels.hpp"
 
 namespace kbcd {
 namespace {
@@ -35,10 +36,16 @@ void accumulate(View<double> to, View<T> from) {
 }  // namespace
 
 Block::~Block() {
+  busy_ = false;
   release();
 }
 
+void Block::require_idle() const {
+  require(!busy_, "this block is being computed: a kernel or map written in Lua must not use the block it is part of");
+}
+
 void Block::release() {
+  require_idle();
   if (!has_slab_) return;
   kept_blocks.remove(this);
   kept_bytes -= bytes();
@@ -71,6 +78,7 @@ bool Block::make_room() {
 // visit. Panel i is always thread i mod t's, so that sums a thread keeps are the same from run to run.
 template <class T, class Visit>
 void Block::each_panel(Visit&& visit) {
+  require_idle();
   bool keep = make_room();
   int threads = source_->main_thread_only() ? 1 : thread_count();
   Int height = keep ? panel_rows : rows_within_budget(panel_rows, cols() * sizeof(T), threads);
@@ -123,6 +131,7 @@ void Block::fill_now() {
 // visit(first, slab) for slabs of many rows, one after the other, so that the visitor's BLAS has all threads.
 template <class T, class Visit>
 void Block::each_slab(Int height, Visit&& visit) {
+  require_idle();
   fill_now();
   if (filled_) {
     for (Int first = 0; first < rows(); first += height)
@@ -256,6 +265,10 @@ std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std:
   require(columns.size() > 0, "KernelBlock: at least one column expected");
   columns.require_within("KernelBlock", centers.n());
   require(centers.d() == x.d(), "KernelBlock: the centres have {} columns, X has {}", centers.d(), x.d());
+  require(centers.sparse() == x.sparse(), "KernelBlock: X and the centres must both be sparse or both be dense");
+  if (x.sparse())
+    return std::make_shared<Block>(
+        std::make_unique<SparseKernelPanels>(x, std::move(rows), std::move(kernel), centers.gather_sparse(columns)));
   return std::make_shared<Block>(
       std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), centers.gather(columns)));
 }

@@ -33,6 +33,7 @@ class Block {
 
  private:
   bool make_room();
+  void require_idle() const;
   template <class T, class Visit>
   void each_panel(Visit&& visit);
   template <class T, class Visit>

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cmath>
+#include <numeric>
 
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
@@ -48,22 +49,37 @@ PanelSource::PanelSource(DataSet x, std::optional<Index> rows) : x_(std::move(x)
 template <class T>
 void PanelSource::fill(Int first, View<T> out) const {
   if (selected_) return fill_rows({selected_->values().data() + first, static_cast<std::size_t>(out.rows)}, out);
-  compute(x_.local().view<T>().rows_from(first, out.rows), out);
-  timers::count(counter(), static_cast<double>(out.rows) * out.cols);
+  thread_local std::vector<Int> rows;
+  rows.resize(out.rows);
+  std::iota(rows.begin(), rows.end(), first);
+  fill_rows(rows, out);
 }
 
 template <class T>
 void PanelSource::fill_rows(std::span<const Int> local_rows, View<T> out) const {
-  auto x = x_.local().view<T>(), rows = scratch<T, 0>(local_rows.size(), x_.d());
-  for (Int i = 0; i < rows.rows; ++i) std::copy_n(x.line(local_rows[i]), x.cols, rows.line(i));
-  compute(rows, out);
+  compute(local_rows, out);
   timers::count(counter(), static_cast<double>(out.rows) * out.cols);
+}
+
+template <class T>
+View<T> PanelSource::dense_rows(Rows rows) const {
+  auto x = x_.local().view<T>();
+  Int count = static_cast<Int>(rows.size());
+  if (count == 0) return x.rows_from(0, 0);
+  bool in_sequence = true;
+  for (Int i = 1; i < count && in_sequence; ++i) in_sequence = rows[i] == rows[0] + i;
+  if (in_sequence) return x.rows_from(rows[0], count);
+  auto copy = scratch<T, 0>(count, x.cols);
+  for (Int i = 0; i < count; ++i) std::copy_n(x.line(rows[i]), x.cols, copy.line(i));
+  return copy;
 }
 
 template void PanelSource::fill(Int, View<float>) const;
 template void PanelSource::fill(Int, View<double>) const;
 template void PanelSource::fill_rows(std::span<const Int>, View<float>) const;
 template void PanelSource::fill_rows(std::span<const Int>, View<double>) const;
+template View<float> PanelSource::dense_rows(Rows) const;
+template View<double> PanelSource::dense_rows(Rows) const;
 
 KernelPanels::KernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr<Kernel> kernel, Matrix centers)
     : PanelSource(std::move(x), std::move(rows)), kernel_(std::move(kernel)), centers_(centers.to(dtype())) {
@@ -111,9 +127,11 @@ void KernelPanels::panel(View<T> x, View<T> out) const {
         require(std::isfinite(norm), "KernelBlock: the squared length of a row is beyond {}; scale the data",
                 kbcd::name(dtype_of<T>));
         line = (line + norms + norm).max(T(0));
-        if (kernel_->steep_at_zero())
-          for (Int j = 0; j < out.cols; ++j)  // where the difference lost its digits, once more without it
-            if (line[j] < T(1e-4) * (norm + norms[j])) line[j] = (row - Line<T>(c.line(j), x.cols)).square().sum();
+        // Where the difference lost its digits, once more without it.
+        if ((line < T(lost_digits) * (norms + norm)).any())
+          for (Int j = 0; j < out.cols; ++j)
+            if (line[j] < T(lost_digits) * (norm + norms[j]))
+              line[j] = (row - Line<T>(c.line(j), x.cols)).square().sum();
         if (!kernel_->main_thread_only()) kernel_->kappa(out.rows_from(i, 1));  // while the line is in cache
       }
       if (!kernel_->main_thread_only()) return;
@@ -127,6 +145,7 @@ FeaturePanels::FeaturePanels(DataSet x, std::optional<Index> rows, std::shared_p
     : PanelSource(std::move(x), std::move(rows)), map_(std::move(map)), cols_(features.size()) {
   features.require_within("RandomFeaturesBlock", map_->p());
   block_ = map_->block(features, data().d(), dtype());
+  if (data().sparse()) block_->prepare_sparse();
 }
 
 }  // namespace kbcd

@@ -10,6 +10,9 @@
 
 namespace kbcd {
 
+// A squared distance below so much of ‖x‖² + ‖c‖² has too few digits left when it is computed from them in f32.
+constexpr double lost_digits = 1e-3;
+
 class PanelSource {
  public:
   // The block's rows are this rank's rows of X, or those of them that are listed in `rows`.
@@ -21,7 +24,7 @@ class PanelSource {
   virtual Int cols() const = 0;
   virtual bool main_thread_only() const = 0;
 
-  Int rows() const { return selected_ ? selected_->size() : x_.local().rows(); }
+  Int rows() const { return selected_ ? selected_->size() : x_.local_n(); }
   DType dtype() const { return x_.dtype(); }
   bool has_all_rows() const { return !selected_; }
   const DataSet& data() const { return x_; }
@@ -34,8 +37,12 @@ class PanelSource {
   void fill_rows(std::span<const Int> local_rows, View<T> out) const;
 
  protected:
-  virtual void compute(View<float> x, View<float> out) const = 0;
-  virtual void compute(View<double> x, View<double> out) const = 0;
+  using Rows = std::span<const Int>;  // local positions
+  virtual void compute(Rows rows, View<float> out) const = 0;
+  virtual void compute(Rows rows, View<double> out) const = 0;
+  // Those rows of dense data, without a copy where they lie one after the other.
+  template <class T>
+  View<T> dense_rows(Rows rows) const;
 
  private:
   DataSet x_;
@@ -52,8 +59,8 @@ class KernelPanels : public PanelSource {
   bool main_thread_only() const override { return kernel_->main_thread_only(); }
 
  protected:
-  void compute(View<float> x, View<float> out) const override { panel(x, out); }
-  void compute(View<double> x, View<double> out) const override { panel(x, out); }
+  void compute(Rows rows, View<float> out) const override { panel(dense_rows<float>(rows), out); }
+  void compute(Rows rows, View<double> out) const override { panel(dense_rows<double>(rows), out); }
 
  private:
   template <class T>
@@ -75,10 +82,15 @@ class FeaturePanels : public PanelSource {
   bool main_thread_only() const override { return map_->main_thread_only(); }
 
  protected:
-  void compute(View<float> x, View<float> out) const override { block_->apply(x, out); }
-  void compute(View<double> x, View<double> out) const override { block_->apply(x, out); }
+  void compute(Rows rows, View<float> out) const override { features(rows, out); }
+  void compute(Rows rows, View<double> out) const override { features(rows, out); }
 
  private:
+  template <class T>
+  void features(Rows rows, View<T> out) const {
+    data().sparse() ? block_->apply(data().csr(), rows, out) : block_->apply(dense_rows<T>(rows), out);
+  }
+
   std::shared_ptr<FeatureMap> map_;
   std::shared_ptr<FeatureBlock> block_;
   Int cols_;

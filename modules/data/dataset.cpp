@@ -27,6 +27,30 @@ DataSet::DataSet(Int n, Matrix local, const std::string& source) : layout_(comm:
   require_finite(local_, first(), source);
 }
 
+DataSet::DataSet(Int n, Csr local, const std::string& source)
+    : layout_(comm::layout(n)), csr_(std::make_shared<const Csr>(std::move(local))) {
+  require(n >= 1 && csr_->cols >= 1, "{}: a data set needs at least one row and one column, got {}x{}", source, n,
+          csr_->cols);
+  require(csr_->rows == local_n(), "{}: {} of the {} rows expected on this rank, got {}", source, local_n(), n,
+          csr_->rows);
+  require_valid(source.c_str(), *csr_);
+  if (all_finite(csr_->values)) return;
+  for (Int i = 0; i < csr_->rows; ++i)
+    for (Int e = csr_->starts[i]; e < csr_->starts[i + 1]; ++e)
+      require(std::isfinite(csr_->values.get(0, e)), "{}: row {}, column {} is {}; every value must be a finite number",
+              source, first() + i + 1, csr_->columns[e] + 1, csr_->values.get(0, e));
+}
+
+const Matrix& DataSet::local() const {
+  require(!sparse(), "this data set is sparse and has no dense rows; to_dense() makes one that has");
+  return local_;
+}
+
+const Csr& DataSet::csr() const {
+  require(sparse(), "this data set is dense; to_sparse() makes a sparse one");
+  return *csr_;
+}
+
 DataSet DataSet::from_matrix(const Matrix& all) {
   Layout layout = comm::layout(all.rows());
   return {all.rows(), all.row_block(layout.first(comm::rank()), layout.count(comm::rank())).clone(), "DataSet"};
@@ -49,7 +73,40 @@ DataSet DataSet::generate(Int n, Int d, const std::function<Matrix(Int, Int)>& r
 
 Matrix DataSet::gather(const Index& rows) const {
   rows.require_within("DataSet:gather", n());
-  return comm::gather_rows(local_, layout_, rows);
+  return sparse() ? gather_sparse(rows).dense() : comm::gather_rows(local_, layout_, rows);
+}
+
+// The entries travel as (column, value) pairs, in the order of ranks, and are then put in the order of `rows`.
+Csr DataSet::gather_sparse(const Index& rows) const {
+  rows.require_within("DataSet:gather", n());
+  Csr mine = csr().take(local_rows(rows).values());
+  Matrix lengths(mine.rows, 1, DType::f64), entries(mine.nnz(), 2, DType::f64);
+  for (Int i = 0; i < mine.rows; ++i) lengths.set(i, 0, static_cast<double>(mine.starts[i + 1] - mine.starts[i]));
+  for (Int e = 0; e < mine.nnz(); ++e) entries.set(e, 0, mine.columns[e]);
+  entries.col_block(1, 1).copy_from(mine.values.t());
+  lengths = comm::allgather_owned(lengths, layout_, rows);
+  entries = comm::allgather(entries);
+
+  Csr all;
+  all.rows = rows.size();
+  all.cols = d();
+  std::vector<Int> next(layout_.ranks + 1);  // where the next row of each rank begins in `entries`
+  for (Int i = 0; i < all.rows; ++i) {
+    all.starts.push_back(all.starts.back() + static_cast<Int>(lengths.get(i, 0)));
+    next[layout_.owner(rows[i]) + 1] += static_cast<Int>(lengths.get(i, 0));
+  }
+  for (int r = 0; r < layout_.ranks; ++r) next[r + 1] += next[r];
+  all.columns.resize(all.starts.back());
+  all.values = Matrix(1, all.starts.back(), dtype());
+  auto from = entries.view<double>();
+  for (Int i = 0; i < all.rows; ++i) {
+    Int& at = next[layout_.owner(rows[i])];
+    for (Int e = all.starts[i]; e < all.starts[i + 1]; ++e, ++at) {
+      all.columns[e] = static_cast<std::int32_t>(from(at, 0));
+      all.values.set(0, e, from(at, 1));
+    }
+  }
+  return all;
 }
 
 // Piece by piece, each gathered on every rank, so that no rank holds more than a piece beside its own rows.
@@ -58,18 +115,35 @@ DataSet DataSet::subset(const Index& rows) const {
   rows.require_within("DataSet:subset", n());
   Layout target = comm::layout(rows.size());
   Int begin = target.first(comm::rank()), end = begin + target.count(comm::rank());
-  Matrix local(end - begin, d(), dtype());
+  Matrix local(sparse() ? 0 : end - begin, d(), dtype());
+  Csr sparse_local;
+  sparse_local.cols = d();
+  sparse_local.values = Matrix(1, 0, dtype());
   for (Int at = 0; at < rows.size(); at += piece) {
     Int count = std::min(piece, rows.size() - at);
-    Matrix all = gather(rows.slice(at, count));
     Int from = std::max(at, begin), to = std::min(at + count, end);
-    if (from < to) local.row_block(from - begin, to - from).copy_from(all.row_block(from - at, to - from));
+    if (sparse()) {
+      Csr all = gather_sparse(rows.slice(at, count));
+      if (from < to) sparse_local.append(all.take(Index::range(from - at, to - from).values()));
+    } else {
+      Matrix all = gather(rows.slice(at, count));
+      if (from < to) local.row_block(from - begin, to - from).copy_from(all.row_block(from - at, to - from));
+    }
   }
-  return {rows.size(), local, "DataSet:subset"};
+  return sparse() ? DataSet(rows.size(), std::move(sparse_local), "DataSet:subset")
+                  : DataSet(rows.size(), local, "DataSet:subset");
 }
 
 DataSet DataSet::to(DType dtype) const {
-  return {n(), local_.contiguous(dtype), "DataSet:to"};
+  return sparse() ? DataSet(n(), csr_->to(dtype), "DataSet:to") : DataSet(n(), local_.contiguous(dtype), "DataSet:to");
+}
+
+DataSet DataSet::to_dense() const {
+  return sparse() ? DataSet(n(), csr_->dense(), "DataSet:to_dense") : *this;
+}
+
+DataSet DataSet::to_sparse() const {
+  return sparse() ? *this : DataSet(n(), Csr::from_dense(local_), "DataSet:to_sparse");
 }
 
 Index DataSet::local_rows(const Index& rows) const {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/comm.hpp"
+#include "core/csr.hpp"
 #include "core/index.hpp"
 #include "core/matrix.hpp"
 
@@ -14,26 +15,34 @@ class DataSet {
  public:
   // This rank's rows of n in all. NaN and Inf are refused, by row and column.
   DataSet(Int n, Matrix local, const std::string& source);
+  DataSet(Int n, Csr local, const std::string& source);
   // Each rank keeps its rows of a matrix that every rank has.
   static DataSet from_matrix(const Matrix& all);
   // rows(first, count) gives rows [first, first + count).
   static DataSet generate(Int n, Int d, const std::function<Matrix(Int first, Int count)>& rows);
 
   Int n() const { return layout_.n; }
-  Int d() const { return local_.cols(); }
-  DType dtype() const { return local_.dtype(); }
+  Int d() const { return sparse() ? csr_->cols : local_.cols(); }
+  DType dtype() const { return sparse() ? csr_->dtype() : local_.dtype(); }
+  bool sparse() const { return csr_ != nullptr; }
+  Int local_n() const { return layout_.count(comm::rank()); }
   const Layout& layout() const { return layout_; }
-  const Matrix& local() const { return local_; }
+  const Matrix& local() const;  // this rank's rows of dense data
+  const Csr& csr() const;       // this rank's rows of sparse data
   Int first() const { return layout_.first(comm::rank()); }
 
-  Matrix gather(const Index& rows) const;   // these rows, on every rank (collective)
-  DataSet subset(const Index& rows) const;  // these rows as a data set of their own, spread anew (collective)
+  Matrix gather(const Index& rows) const;      // these rows, on every rank (collective)
+  Csr gather_sparse(const Index& rows) const;  // the same of sparse data
+  DataSet subset(const Index& rows) const;     // these rows as a data set of their own, spread anew (collective)
   DataSet to(DType dtype) const;
+  DataSet to_dense() const;
+  DataSet to_sparse() const;
   Index local_rows(const Index& rows) const;  // where those of `rows` that live here are in local()
 
  private:
   Layout layout_;
   Matrix local_;
+  std::shared_ptr<const Csr> csr_;  // instead of local_, when sparse
 };
 
 }  // namespace kbcd

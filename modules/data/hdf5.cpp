@@ -26,7 +26,7 @@ std::string chosen(const H5File& file, const LoadOptions& options) {
   return path;
 }
 
-DataSet load_hdf5(const std::string& path, const LoadOptions& options) {
+Loaded load_hdf5(const std::string& path, const LoadOptions& options) {
   auto file = H5File::open(path);
   std::string dataset = chosen(file, options), where = path + ": " + dataset;
   auto extent = file.extent(dataset);
@@ -53,11 +53,10 @@ DataSet load_hdf5(const std::string& path, const LoadOptions& options) {
               where, v.data[i]);
     }
   });
-  return {n, local, where};
+  return {DataSet(n, local, where)};
 }
 
-const RegisteredLoader hdf5(
-    "HDF5", [](std::string_view bytes) { return bytes.starts_with(magic); }, load_hdf5);
+const RegisteredLoader hdf5("HDF5", {"scale", "path"}, begins_with(magic), load_hdf5);
 
 }  // namespace
 }  // namespace kbcd

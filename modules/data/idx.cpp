@@ -26,8 +26,8 @@ RawArray element_type(int code, const std::string& path) {
   fail("{}: idx element type 0x{:02x} is none of 08, 09, 0B, 0C, 0D, 0E", path, code);
 }
 
-DataSet load_idx(const std::string& path, const LoadOptions& options) {
-  ByteReader in(path);
+Loaded load_idx(const std::string& path, const LoadOptions& options) {
+  FileReader in(path);
   std::array<std::uint8_t, 4> word;
   in.read(word.data(), 4, "the idx header");
   RawArray array = element_type(word[2], path);
@@ -36,16 +36,18 @@ DataSet load_idx(const std::string& path, const LoadOptions& options) {
     in.read(word.data(), 4, "the idx header");
     array.shape.push_back(static_cast<Int>(word[0]) << 24 | word[1] << 16 | word[2] << 8 | word[3]);
   }
-  return read_array(in, array, options);
+  return {read_array(in, array, options)};
 }
 
 // 0, 0, one of the type codes, and a small number of dimensions.
-bool is_idx(std::string_view bytes) {
-  return bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 0x08 && bytes[2] <= 0x0E && bytes[3] >= 1 &&
-         bytes[3] <= 8;
+Match is_idx(const FileStart& start) {
+  auto bytes = start.bytes;
+  bool is = bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 0x08 && bytes[2] <= 0x0E &&
+            bytes[3] >= 1 && bytes[3] <= 8;
+  return is ? Match::sure : Match::no;
 }
 
-const RegisteredLoader idx("idx", is_idx, load_idx);
+const RegisteredLoader idx("idx", {"scale"}, is_idx, load_idx);
 
 }  // namespace
 }  // namespace kbcd

@@ -1,19 +1,14 @@
 #include "modules/data/loader.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <vector>
 
 namespace kbcd {
 namespace {
 
 struct Format {
-  const char* name;
+  std::string name;
+  std::vector<std::string> options;
   RegisteredLoader::Matches matches;
   RegisteredLoader::Load load;
 };
@@ -23,73 +18,72 @@ std::vector<Format>& formats() {
   return formats;
 }
 
-}  // namespace
-
-RegisteredLoader::RegisteredLoader(const char* format, Matches matches, Load load) {
-  formats().push_back({format, matches, load});
+std::string extension_of(std::filesystem::path path) {
+  if (path.extension() == ".gz") path = path.stem();
+  return path.extension().string();
 }
 
-DataSet load(const std::string& path, const LoadOptions& options) {
-  require(!options.rows || *options.rows >= 1, "{}: rows >= 1 expected, got {}", path, options.rows.value_or(0));
-  std::array<char, 16> bytes{};
-  Int count = ByteReader(path).read_some(bytes.data(), bytes.size());
+const Format& format_of(const std::string& path) {
+  std::string bytes(1 << 16, '\0');
+  bytes.resize(FileReader(path).read_some(bytes.data(), bytes.size()));
+  FileStart start{bytes, extension_of(path)};
+  const Format* best = nullptr;
+  Match match = Match::no;
   std::string known;
   for (auto& format : formats()) {
-    if (format.matches({bytes.data(), static_cast<std::size_t>(count)})) return format.load(path, options);
-    known += (known.empty() ? "" : ", ") + std::string(format.name);
+    if (Match m = format.matches(start); m > match) best = &format, match = m;
+    known += (known.empty() ? "" : ", ") + format.name;
   }
-  fail("{}: the file is in none of the known formats ({}), plain or gzipped", path, known);
+  require(best, "{}: the file is in none of the known formats ({})", path, known);
+  return *best;
 }
 
-ByteReader::ByteReader(const std::string& path) : path_(path) {
-  std::error_code error;
-  require(!std::filesystem::is_directory(path, error), "{}: a file expected, this is a folder", path);
-  file_ = gzopen(path.c_str(), "rb");
-  require(file_ != nullptr, "{}: cannot be read ({})", path, std::strerror(errno));
-  gzbuffer(static_cast<gzFile>(file_), 1 << 20);
-  compressed_ = !gzdirect(static_cast<gzFile>(file_));
-  file_bytes_ = static_cast<Int>(std::filesystem::file_size(path, error));
-  if (error) file_bytes_ = 0;
+void require_for_format(const LoadOptions& options, const Format& format, const std::string& path) {
+  std::vector<std::string> used = {"rows", "dtype"};
+  used.insert(used.end(), format.options.begin(), format.options.end());
+  for (auto& option : options.given())
+    require(std::find(used.begin(), used.end(), option) != used.end(),
+            "{}: the option '{}' has no meaning for a {} file; it takes {}", path, option, format.name,
+            fmt::join(used, ", "));
+  require(options.rows.value_or(1) >= 1, "{}: rows >= 1 expected, got {}", path, options.rows.value_or(1));
 }
 
-ByteReader::~ByteReader() {
-  gzclose(static_cast<gzFile>(file_));
+}  // namespace
+
+std::vector<std::string> LoadOptions::given() const {
+  std::vector<std::string> names;
+  auto add = [&](const char* name, bool given) {
+    if (given) names.push_back(name);
+  };
+  add("rows", rows.has_value());
+  add("dtype", dtype.has_value());
+  add("scale", scale.has_value());
+  add("path", path.has_value());
+  add("member", member.has_value());
+  add("sparse", sparse.has_value());
+  add("features", features.has_value());
+  add("header", header.has_value());
+  add("label", !label.empty());
+  return names;
 }
 
-Int ByteReader::read_some(void* to, Int bytes) {
-  constexpr Int most = 1 << 30;
-  Int got = 0;
-  while (got < bytes) {
-    int n = gzread(static_cast<gzFile>(file_), static_cast<char*>(to) + got, std::min(most, bytes - got));
-    int code = Z_OK;
-    const char* message = gzerror(static_cast<gzFile>(file_), &code);
-    require(n >= 0 && (code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR), "{}: damaged at byte {} ({})",
-            path_, position_ + got, message);
-    if (n == 0) break;
-    got += n;
-  }
-  position_ += got;
-  return got;
+RegisteredLoader::RegisteredLoader(const char* format, std::vector<std::string> options, Matches matches, Load load) {
+  formats().push_back({format, std::move(options), std::move(matches), std::move(load)});
 }
 
-void ByteReader::read(void* to, Int bytes, const char* what) {
-  Int got = read_some(to, bytes);
-  require(got == bytes, "{}: the file ends at byte {} in the middle of {}; {} more bytes expected", path_, position_,
-          what, bytes - got);
+RegisteredLoader::Matches begins_with(std::string_view magic) {
+  return [magic](const FileStart& start) { return start.bytes.starts_with(magic) ? Match::sure : Match::no; };
 }
 
-void ByteReader::skip_to(Int position) {
-  if (position == position_) return;
-  require(gzseek(static_cast<gzFile>(file_), position, SEEK_SET) == position, "{}: the file ends before byte {}", path_,
-          position);
-  position_ = position;
-}
-
-void ByteReader::require_more(Int bytes) {
-  constexpr Int best_ratio = 1032;  // deflate packs at most so much into a byte
-  Int most = (compressed_ ? file_bytes_ * best_ratio : file_bytes_) - position_;
-  require(bytes <= most, "{}: the header announces {} more bytes, but the file holds {}{}", path_, bytes,
-          compressed_ ? "at most " : "", std::max<Int>(most, 0));
+Loaded load(const std::string& path, const LoadOptions& options) {
+  const Format* format = nullptr;
+  comm::together([&] {
+    format = &format_of(path);
+    require_for_format(options, *format, path);
+  });
+  std::optional<Loaded> loaded;
+  comm::together([&] { loaded = format->load(path, options); });
+  return std::move(*loaded);
 }
 
 }  // namespace kbcd

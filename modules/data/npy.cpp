@@ -1,5 +1,6 @@
 // NumPy's .npy: "\x93NUMPY", version, header length, a Python dictionary with descr, fortran_order and shape,
 // numbers.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -49,10 +50,14 @@ RawArray parse_header(std::string_view header, const std::string& path) {
           parse_shape(value_of(header, "shape", path), path)};
 }
 
-DataSet load_npy(const std::string& path, const LoadOptions& options) {
-  ByteReader in(path);
+}  // namespace
+
+DataSet read_npy(ByteReader& in, const LoadOptions& options) {
+  auto& path = in.name();
   std::array<std::uint8_t, 8> start;
   in.read(start.data(), 8, "the .npy header");
+  require(std::equal(magic.begin(), magic.end(), start.begin(), [](char a, int b) { return (a & 0xFF) == b; }),
+          "{}: this is no .npy array", path);
   int version = start[6];
   require(version >= 1 && version <= 3, "{}: .npy of version 1 to 3 expected, got {}", path, version);
   std::array<std::uint8_t, 4> size{};
@@ -64,8 +69,14 @@ DataSet load_npy(const std::string& path, const LoadOptions& options) {
   return read_array(in, parse_header(header, path), options);
 }
 
-const RegisteredLoader npy(
-    "npy", [](std::string_view bytes) { return bytes.starts_with(magic); }, load_npy);
+namespace {
+
+Loaded load_npy(const std::string& path, const LoadOptions& options) {
+  FileReader in(path);
+  return {read_npy(in, options)};
+}
+
+const RegisteredLoader npy("npy", {"scale"}, begins_with(magic), load_npy);
 
 }  // namespace
 }  // namespace kbcd

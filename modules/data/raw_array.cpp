@@ -61,7 +61,7 @@ Int row_major_position(Int j, const std::vector<Int>& shape) {
 }  // namespace
 
 DataSet read_array(ByteReader& in, const RawArray& array, const LoadOptions& options) {
-  auto& path = in.path();
+  auto& path = in.name();
   auto decode = decoder(array, path);
   Int file_rows = array.shape.at(0), bytes = array.bytes;
   Int d = checked_product({array.shape.begin() + 1, array.shape.end()}, path);

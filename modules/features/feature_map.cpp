@@ -23,23 +23,62 @@ class CosineBlock : public FeatureBlock {
   void apply(View<float> x, View<float> z) const override { cosines(x, z); }
   void apply(View<double> x, View<double> z) const override { cosines(x, z); }
 
+  // A sparse row times omega' is a sum of columns of omega, so those must lie in one piece.
+  void prepare_sparse() override {
+    std::size_t bytes = omega_.size() * bytes_of(omega_.dtype());
+    require(bytes <= memory::budget(),
+            "RandomFeaturesBlock: {} features of {} columns take {} MB; lower b or raise --memory", omega_.rows(),
+            omega_.cols(), bytes >> 20);
+    omega_ = omega_.t().clone();
+  }
+  void apply(const Csr& x, std::span<const Int> rows, View<float> z) const override { sparse_cosines(x, rows, z); }
+  void apply(const Csr& x, std::span<const Int> rows, View<double> z) const override { sparse_cosines(x, rows, z); }
+
  private:
   template <class T>
+  using Line = Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>>;
+
+  template <class T>
   void cosines(View<T> x, View<T> z) const {
-    using Line = Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>>;
     blas::gemm(T(1), x, omega_.view<T>().t(), false, z);
-    Line phase(phase_.view<T>().data, z.cols);
+    shift_and_cos(z);
+  }
+
+  template <class T>
+  void sparse_cosines(const Csr& x, std::span<const Int> rows, View<T> z) const {
+    auto omega = omega_.view<T>();
+    const T* values = x.values.view<T>().data;
     for (Int i = 0; i < z.rows; ++i) {
-      Line line(z.line(i), z.cols);
+      Line<T> line(z.line(i), z.cols);
+      line.setZero();
+      for (Int e = x.starts[rows[i]]; e < x.starts[rows[i] + 1]; ++e)
+        line += values[e] * Line<T>(omega.line(x.columns[e]), z.cols);
+    }
+    shift_and_cos(z);
+  }
+
+  template <class T>
+  void shift_and_cos(View<T> z) const {
+    Line<T> phase(phase_.view<T>().data, z.cols);
+    for (Int i = 0; i < z.rows; ++i) {
+      Line<T> line(z.line(i), z.cols);
       line = T(scale_) * (line + phase).cos();
     }
   }
 
-  Matrix omega_, phase_;
+  Matrix omega_;  // a row a feature; transposed for sparse rows
+  Matrix phase_;
   double scale_;
 };
 
 }  // namespace
+
+void FeatureBlock::prepare_sparse() {
+  fail("RandomFeaturesBlock: this map takes dense rows and X is sparse; X:to_dense() makes them dense");
+}
+
+void FeatureBlock::apply(const Csr&, std::span<const Int>, View<float>) const {}
+void FeatureBlock::apply(const Csr&, std::span<const Int>, View<double>) const {}
 
 CosineMap::CosineMap(std::shared_ptr<Kernel> kernel, Int p, std::uint64_t seed)
     : kernel_(std::move(kernel)), p_(p), seed_(seed) {

@@ -6,9 +6,11 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/csr.hpp"
 #include "core/index.hpp"
 #include "core/matrix.hpp"
 #include "modules/kernels/kernel.hpp"
@@ -21,6 +23,10 @@ class FeatureBlock {
   virtual ~FeatureBlock() = default;
   virtual void apply(View<float> x, View<float> z) const = 0;
   virtual void apply(View<double> x, View<double> z) const = 0;
+  // The same on rows of sparse data, for maps that can; prepare_sparse() is called once before.
+  virtual void prepare_sparse();
+  virtual void apply(const Csr& x, std::span<const Int> rows, View<float> z) const;
+  virtual void apply(const Csr& x, std::span<const Int> rows, View<double> z) const;
 };
 
 class FeatureMap {

@@ -50,7 +50,6 @@ class Kernel {
   // Metric values to kernel values, in place, on rows of a panel.
   virtual void kappa(View<float> values) const = 0;
   virtual void kappa(View<double> values) const = 0;
-  virtual bool steep_at_zero() const { return false; }     // small errors of a small distance matter
   virtual bool main_thread_only() const { return false; }  // kappa wants whole panels, on the main thread
 
   // omega ~ the spectral measure of a translation-invariant kernel (Bochner), as number j of (seed, stream).

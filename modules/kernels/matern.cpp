@@ -19,8 +19,6 @@ class Matern : public KernelOf<Matern, Metric::sqeuclidean> {
   std::string name() const override { return "matern"; }
   std::map<std::string, double> params() const override { return {{"nu", nu_}, {"sigma", sigma_}}; }
 
-  bool steep_at_zero() const override { return true; }
-
   template <class Array>
   void operator()(Array& t) const {
     using T = typename Array::Scalar;

@@ -8,7 +8,7 @@
 
 local kbcd = require "kbcd"
 local options, steps = require "kbcd.options", require "kbcd.steps"
-local Matrix, Index = kbcd.Matrix, kbcd.Index
+local Matrix = kbcd.Matrix
 
 kbcd.system.docs.full_kernel = [[full_kernel(X, Y, options)
 An iterator of block steps of the full kernel machine (Algorithm 1). options: kernel; lambdas (a number or a list);
@@ -24,9 +24,8 @@ return function(X, Y, given)
     kernel = { options.kernel }, fitted = { options.flag, false },
   })
   local n, k, L = X.n, Y.ncols, #o.lambdas
-  local alpha = Matrix.zeros(X.rows.nrows, k * L)
-  local F = o.fitted and Matrix.zeros(X.rows.nrows, k * L)          -- (Kα)_b as of each block's last visit
-  local T = o.test and Matrix.zeros(o.test.rows.nrows, k * L)       -- K(test, [n]) α
+  local alpha = Matrix.zeros(X.local_n, k * L)
+  local F = o.fitted and Matrix.zeros(X.local_n, k * L)          -- (Kα)_b as of each block's last visit
   local missed, size = {}, 0                                        -- squares of residuals and targets of this epoch
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
@@ -34,33 +33,26 @@ return function(X, Y, given)
   local function update(I, done)
     local K_b, S_b = kbcd.KernelBlock(X, I, o.kernel), kbcd.Selector(n, I)
     local R, Y_b, alpha_b = kbcd.allreduce(K_b:t() * alpha, S_b:t() * Y, S_b:t() * alpha)
-    local K_bb, Delta, squares, residual = K_b:rows(I), Matrix.zeros(#I, k * L), {}, {}
+    local K_bb, Delta, residual = K_b:rows(I), Matrix.zeros(#I, k * L), {}
     local fit = F and R:clone()
     size = (done == 1 and 0 or size) + Y_b:norm() ^ 2
     for l, lambda in ipairs(o.lambdas) do
       local H = K_bb:to("f64"):add_diagonal(n * lambda)
       local P = Y_b - own(R, l):add(own(alpha_b, l), n * lambda)
       own(Delta, l):copy(kbcd.local_solve(H, P, { jitter = o.jitter }))
-      squares[l] = { own(Delta, l):norm() ^ 2, own(alpha_b, l):add(own(Delta, l)):norm() ^ 2 }
       missed[l] = (done == 1 and 0 or missed[l]) + P:norm() ^ 2
       residual[l] = math.sqrt(missed[l] / size)
     end
-    alpha:add(S_b * Delta)
+    alpha:add(S_b * kbcd.bcast(Delta))  -- rank 0's, so that rounding never parts the ranks
     if F then F:sub(S_b * (S_b:t() * F)):add(S_b * fit:add(K_bb:to("f64") * Delta)) end
-    if T then T:add(kbcd.KernelBlock(o.test, I, o.kernel, { centers = X }) * Delta) end
-    return squares, residual
+    return Delta, alpha_b, residual
   end
 
-  -- f(x) = K(x, [n]) α, a block of centres at a time.
-  local function scores(Xtest, columns)
-    local S = Matrix.zeros(Xtest.rows.nrows, columns.ncols)
-    for _, I in ipairs(Index.range(1, n):partition(o.b)) do
-      local K_t = kbcd.KernelBlock(Xtest, I, o.kernel, { centers = X })
-      S:add(K_t * kbcd.allreduce(kbcd.Selector(n, I):t() * columns))
-    end
-    return S
-  end
-
-  local function fitted() return F or error("full_kernel: fitted() needs the option fitted = true", 3) end
-  return steps("full_kernel", o, n, update, kbcd.path(o.lambdas, k, scores, alpha, fitted), T)
+  -- f(x) = K(x, [n]) α
+  return steps("full_kernel", o, n, update, kbcd.path{
+    lambdas = o.lambdas, k = k, d = X.d, coefficients = alpha, count = n, b = o.b, test = o.test,
+    block = function(Z, I) return kbcd.KernelBlock(Z, I, o.kernel, { centers = X }) end,
+    rows = function(C, I) return kbcd.allreduce(kbcd.Selector(n, I):t() * C) end,
+    fitted = function() return F or error("full_kernel: fitted() needs the option fitted = true", 4) end,
+  })
 end

@@ -22,7 +22,7 @@ end
 
 -- Whether the labels of k classes count from 0 or from 1.
 local function base(owner, y, k, least, largest, first)
-  first = first or (least == 0 and 0) or ((largest == k or least == 1) and 1)
+  first = first or (least == 0 and 0) or (largest == k and 1)
   if not first then
     error(("%s: the labels run from %g to %g: say whether classes count from 0 or 1 with {first = …}"):format(
       owner, least, largest), 4)
@@ -43,7 +43,7 @@ end
 local function checked(owner, given, known)
   local o = given or {}
   for name, value in pairs(o) do
-    if not known:find(name, 1, true) then
+    if type(name) ~= "string" or not (", " .. known .. ","):find(", " .. name .. ",", 1, true) then
       error(("%s: unknown option '%s'; known: %s"):format(owner, tostring(name), known), 3)
     end
     if type(value) ~= "number" or value % 1 ~= 0 or value < 0 then
@@ -80,8 +80,8 @@ function labels.error_rate(model, X, y, given)
     error(("error_rate: a model or a Matrix of scores expected, got %s"):format(kbcd.type(model)), 2)
   end
   local scores = kbcd.type(model) == "Matrix" and model or model:predict(X)
-  if kbcd.type(scores) == "Matrix" and scores.nrows ~= X.rows.nrows then
-    error(("error_rate: scores for this rank's %d rows of X expected, got %d"):format(X.rows.nrows, scores.nrows), 2)
+  if kbcd.type(scores) == "Matrix" and scores.nrows ~= X.local_n then
+    error(("error_rate: scores for this rank's %d rows of X expected, got %d"):format(X.local_n, scores.nrows), 2)
   end
   local rows, least, largest = read("error_rate", y)
   local function rate(S)

@@ -26,7 +26,6 @@ return function(X, Y, given)
   local L = #o.lambdas
   local J = Index.sample(n, p, { seed = o.seed, stream = 1 })
   local alpha, E = Matrix.zeros(p, k * L), kbcd.repeat_columns(Y, L)
-  local T = o.test and Matrix.zeros(o.test.rows.nrows, k * L)  -- K(test, J) α
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
 
@@ -34,27 +33,16 @@ return function(X, Y, given)
     local I = J:take(B)
     local K_b, S_b = kbcd.KernelBlock(X, I, o.kernel), kbcd.Selector(n, I)
     local G, P = kbcd.allreduce(K_b:gram("f64"), K_b:t() * E)
-    local K_bb, alpha_b, Delta, squares = K_b:rows(I), alpha:take(B), Matrix.zeros(#B, k * L), {}
+    local K_bb, alpha_b, Delta = K_b:rows(I), alpha:take(B), Matrix.zeros(#B, k * L)
     for l, lambda in ipairs(o.lambdas) do
       local H = G:clone():add(K_bb, n * lambda):add_diagonal(n * lambda * o.gamma)
       own(P, l):add(own(alpha_b, l), -n * lambda * o.gamma)
       own(Delta, l):copy(kbcd.local_solve(H, own(P, l), { jitter = o.jitter }))
-      own(E, l):sub(S_b * (own(Delta, l) * (n * lambda)))
-      squares[l] = { own(Delta, l):norm() ^ 2, own(alpha_b, l):add(own(Delta, l)):norm() ^ 2 }
     end
-    alpha:add_rows(B, Delta)
+    alpha:add_rows(B, kbcd.bcast(Delta))  -- rank 0's, so that rounding never parts the ranks
     E:sub(K_b * Delta)
-    if T then T:add(kbcd.KernelBlock(o.test, I, o.kernel, { centers = X }) * Delta) end
-    return squares, kbcd.relative_norms(E, Y, L)
-  end
-
-  -- f(x) = K(x, J) α
-  local function scores(Xtest, columns)
-    local F = Matrix.zeros(Xtest.rows.nrows, columns.ncols)
-    for _, B in ipairs(Index.range(1, p):partition(o.b)) do
-      F:add(kbcd.KernelBlock(Xtest, J:take(B), o.kernel, { centers = X }) * columns:take(B))
-    end
-    return F
+    for l, lambda in ipairs(o.lambdas) do own(E, l):sub(S_b * (own(Delta, l) * (n * lambda))) end
+    return Delta, alpha_b, kbcd.relative_norms(E, Y, L)
   end
 
   -- K_J α = Y − E − nλ S_J α
@@ -64,5 +52,10 @@ return function(X, Y, given)
     return kbcd.repeat_columns(Y, L):sub(E):sub(kbcd.Selector(n, J) * S)
   end
 
-  return steps("nystrom", o, p, update, kbcd.path(o.lambdas, k, scores, alpha, fitted), T)
+  -- f(x) = K(x, J) α
+  return steps("nystrom", o, p, update, kbcd.path{
+    lambdas = o.lambdas, k = k, d = X.d, coefficients = alpha, count = p, b = o.b, test = o.test, fitted = fitted,
+    block = function(Z, B) return kbcd.KernelBlock(Z, J:take(B), o.kernel, { centers = X }) end,
+    rows = function(C, B) return C:take(B) end, centers = J,
+  })
 end

@@ -19,10 +19,13 @@ function options.map(x) return runtime.type(x) ~= "FeatureMap" and "a map such a
 
 -- One λ > 0 or a list of them.
 function options.lambdas(x)
-  for _, lambda in ipairs(type(x) == "table" and x or { x }) do
+  local list, count = type(x) == "table" and x or { x }, 0
+  for _, lambda in pairs(list) do
     if not (is_number(lambda) and lambda > 0) then return "numbers > 0" end
+    count = count + 1
   end
-  return type(x) == "table" and #x == 0 and "at least one number > 0" or nil
+  if count == 0 then return "at least one number > 0" end
+  for i = 1, count do if list[i] == nil then return "a list without holes" end end
 end
 
 function options.one_of(...)
@@ -61,7 +64,7 @@ function options.read(owner, given, schema, level)
     end
     o[name] = value
   end
-  if o.lambdas then o.lambdas = type(o.lambdas) == "table" and o.lambdas or { o.lambdas } end
+  if o.lambdas then o.lambdas = type(o.lambdas) == "table" and { unpack(o.lambdas) } or { o.lambdas } end
   return o
 end
 

@@ -1,22 +1,47 @@
--- path(lambdas, k, scores, coefficients, fitted): the models of a λ path, which lie side by side, k columns each.
+-- path{…}: the models of a λ path, f(x) = Σ_I block(x, I) rows(coefficients, I), which lie side by side, k columns each.
+--
+-- lambdas, k, d (columns of X), coefficients (every λ's α or w), count and b (the blocks I of 1..count to predict with),
+-- block(X, I) (the operator of a data set against those), rows(C, I) (rows I of coefficients, on every rank), fitted()
+-- (this rank's fitted values, where the algorithm has them), test (a DataSet whose scores follow every step, or false),
+-- centers (the Index of the rows of X that the model stands on, where it does not stand on all).
 --
 -- model[l] is the model of λ_l: model[l]:predict(X) gives this rank's rows of its scores, model[l].lambda its λ, and
--- model[l].coefficients its α or w. model:predict(X) gives the scores of every λ as a list, from one pass over X.
--- scores(X, C) must give this rank's rows of f(X) for the columns C of the coefficients. model:fitted() gives, a λ each,
--- the fitted values of this rank's training rows, from what the algorithm keeps.
+-- model[l].coefficients its α or w. model:predict(X) gives the scores of every λ as a list, from one pass over X;
+-- model:fitted() the fitted values of the training rows, likewise.
 
-return function(lambdas, k, scores, coefficients, fitted)
-  local path = { lambdas = lambdas }
-  function path.split(side_by_side)
+local kbcd = require "kbcd"
+local Matrix, Index = kbcd.Matrix, kbcd.Index
+
+return function(p)
+  local path = { lambdas = p.lambdas, centers = p.centers }
+  local T = p.test and Matrix.zeros(p.test.local_n, p.coefficients.ncols)
+
+  -- The columns of each λ.
+  local function split(side_by_side)
     local list = {}
-    for l = 1, #lambdas do list[l] = side_by_side:cols((l - 1) * k + 1, l * k) end
+    for l = 1, #p.lambdas do list[l] = side_by_side:cols((l - 1) * p.k + 1, l * p.k) end
     return list
   end
-  for l, lambda in ipairs(lambdas) do
-    local columns = coefficients:cols((l - 1) * k + 1, l * k)
-    path[l] = { lambda = lambda, coefficients = columns, predict = function(_, X) return scores(X, columns) end }
+
+  local function scores(X, coefficients)
+    if kbcd.type(X) ~= "DataSet" or X.d ~= p.d then
+      error(("predict: X: a DataSet of %d columns expected, got %s"):format(p.d, tostring(X)), 3)
+    end
+    local F = Matrix.zeros(X.local_n, coefficients.ncols)
+    for _, I in ipairs(Index.range(1, p.count):partition(p.b)) do F:add(p.block(X, I) * p.rows(coefficients, I)) end
+    return F
   end
-  function path.predict(_, X) return path.split(scores(X, coefficients)) end
-  function path.fitted() return path.split(fitted()) end
+
+  for l, coefficients in ipairs(split(p.coefficients)) do
+    path[l] = { lambda = p.lambdas[l], coefficients = coefficients }
+    path[l].predict = function(_, X) return scores(X, coefficients) end
+  end
+  path.split = split
+  function path.predict(_, X) return split(scores(X, p.coefficients)) end
+  function path.fitted() return split(p.fitted()) end
+
+  -- After rows I of the coefficients changed by Delta.
+  function path.follow(I, Delta) if T then T:add(p.block(p.test, I) * Delta) end end
+  function path.test_scores() return T and split(T) end
   return path
 end

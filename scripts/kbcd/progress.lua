@@ -23,7 +23,7 @@ local function draw(step, shown_error)
 end
 
 return function(steps)
-  if kbcd.rank() ~= 0 or not kbcd.system.is_terminal(2) then return steps end
+  if kbcd.rank() ~= 0 or not kbcd.system.person_at_errors() then return steps end
   local step, shown_error
   return function()
     if step then shown_error = step.error or shown_error end

@@ -8,7 +8,7 @@
 
 local kbcd = require "kbcd"
 local options, steps = require "kbcd.options", require "kbcd.steps"
-local Matrix, Index = kbcd.Matrix, kbcd.Index
+local Matrix = kbcd.Matrix
 
 kbcd.system.docs.random_features = [[random_features(X, Y, options)
 An iterator of block steps of random feature regression (Algorithm 3). options: map (as from features.fourier{kernel, p});
@@ -22,35 +22,28 @@ return function(X, Y, given)
   local o = options.algorithm("random_features", given, p, "p", "fixed", { map = { options.map } })
   local n, k, L = X.n, Y.ncols, #o.lambdas
   local w, E = Matrix.zeros(p, k * L), kbcd.repeat_columns(Y, L)
-  local T = o.test and Matrix.zeros(o.test.rows.nrows, k * L)  -- z(test)ᵀ w
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
 
   local function update(I)
     local Z_b = kbcd.RandomFeaturesBlock(X, I, o.map)
     local G, P = kbcd.allreduce(Z_b:gram(), Z_b:t() * E)
-    local w_b, Delta, squares = w:take(I), Matrix.zeros(#I, k * L), {}
+    local w_b, Delta = w:take(I), Matrix.zeros(#I, k * L)
     for l, lambda in ipairs(o.lambdas) do
       local H = G:to("f64"):add_diagonal(n * lambda)
       own(P, l):add(own(w_b, l), -n * lambda)
       own(Delta, l):copy(kbcd.local_solve(H, own(P, l), { jitter = o.jitter }))
-      squares[l] = { own(Delta, l):norm() ^ 2, own(w_b, l):add(own(Delta, l)):norm() ^ 2 }
     end
-    w:add_rows(I, Delta)
+    w:add_rows(I, kbcd.bcast(Delta))  -- rank 0's, so that rounding never parts the ranks
     E:sub(Z_b * Delta)
-    if T then T:add(kbcd.RandomFeaturesBlock(o.test, I, o.map) * Delta) end
-    return squares, kbcd.relative_norms(E, Y, L)
+    return Delta, w_b, kbcd.relative_norms(E, Y, L)
   end
 
   -- f(x) = z(x)ᵀ w
-  local function scores(Xtest, columns)
-    local F = Matrix.zeros(Xtest.rows.nrows, columns.ncols)
-    for _, I in ipairs(Index.range(1, p):partition(o.b)) do
-      F:add(kbcd.RandomFeaturesBlock(Xtest, I, o.map) * columns:take(I))
-    end
-    return F
-  end
-
-  local function fitted() return kbcd.repeat_columns(Y, L):sub(E) end
-  return steps("random_features", o, p, update, kbcd.path(o.lambdas, k, scores, w, fitted), T)
+  return steps("random_features", o, p, update, kbcd.path{
+    lambdas = o.lambdas, k = k, d = X.d, coefficients = w, count = p, b = o.b, test = o.test,
+    block = function(Z, I) return kbcd.RandomFeaturesBlock(Z, I, o.map) end,
+    rows = function(C, I) return C:take(I) end,
+    fitted = function() return kbcd.repeat_columns(Y, L):sub(E) end,
+  })
 end

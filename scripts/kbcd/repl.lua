@@ -31,9 +31,11 @@ local function members(owner, is_method)
   if type(owner) == "table" then
     for name, value in pairs(kbcd) do if value == owner then type_name = name end end
   end
-  for name in pairs(system.docs) do
-    local of, mark, member = name:match("^(%w+)([.:])(%w+)$")
-    if of == type_name and (mark == ":") == is_method then names[#names + 1] = member end
+  for name, text in pairs(system.docs) do
+    local of, mark, member = name:match("^([%w_]+)([.:])([%w_]+)$")
+    local is_field = not text:match("^[^\n]*[({]")  -- of a value; what can be called with a dot is the type's
+    local fits = mark == ":" or is_field == (type(owner) == "userdata")
+    if of == type_name and (mark == ":") == is_method and fits then names[#names + 1] = member end
   end
   return names
 end
@@ -97,14 +99,17 @@ local function read()
   local input
   if kbcd.rank() == 0 then
     local line = system.read_line(prompt("> "), repl.complete)
-    while line do
+    while line ~= nil do
+      if line == false then input = "" break end  -- Ctrl-C drops what was typed
       input = input and input .. "\n" .. line or line
       local chunk, more = compile(input)
       if chunk or more ~= true then break end
       line = system.read_line(prompt(">> "), repl.complete)
-      if line == "" and system.is_terminal(0) then break end
     end
-    if input and input:match("%S") and system.is_terminal(0) then system.add_history((input:gsub("\n", " "))) end
+    if input and input:match("%S") and system.is_terminal(0) then
+      local one_line = input:find("--", 1, true) and input or input:gsub("\n", " ")  -- a comment must not eat the rest
+      for line_of_it in one_line:gmatch("[^\n]+") do system.add_history(line_of_it) end
+    end
   end
   local text = system.bcast_idle(input and "+" .. input or "")
   return text ~= "" and text:sub(2) or nil
@@ -114,9 +119,9 @@ end
 -- because they failed or wait elsewhere, ends the job rather than hang.
 local function agree(message)
   if kbcd.size() == 1 then return message end
-  if not system.barrier_within(message and 10 or 1e9) then
-    system.abort(("[rank %d/%d] %s\nthe other ranks wait for this one in another operation; the session cannot go on"):format(
-      kbcd.rank(), kbcd.size(), message))
+  if not system.barrier_within(message and 60 or 1e9) then
+    system.abort(("[rank %d/%d] %s\nthe other ranks did not come back within a minute: they wait for this one, or still " ..
+      "compute; the session cannot go on"):format(kbcd.rank(), kbcd.size(), message))
   end
   local first = kbcd.allreduce_min(message and kbcd.rank() or math.huge)
   if first == math.huge then return nil end
@@ -128,22 +133,22 @@ local function run_input(input)
   if not chunk then
     local wrong = silent == true and "unfinished statement" or silent
     if kbcd.rank() == 0 then io.stderr:write(wrong, "\n") end
-    return
+    return wrong
   end
   local function pack(...) return { count = select("#", ...), ... } end
   local results, message = nil, nil
   system.interruptible(function()
-    results = pack(xpcall(chunk, function(e) return debug.traceback(tostring(e), 2) end))
+    results = pack(xpcall(chunk, debug.traceback))  -- a C function: an interrupt does not stop it
   end)
   results = results or { false, "interrupted" }
   if not results[1] then
-    message = results[2]:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\nstack traceback:$", "")
+    message = tostring(results[2]):gsub("\n%s*%[builtin#%d+%]: at.*", ""):gsub("\nstack traceback:$", "")
   end
   message = agree(message)
   io.stdout:flush()
   if message then
     if kbcd.rank() == 0 then io.stderr:write(message, "\n") end
-    return
+    return message
   end
   if results[2] ~= nil then _G._ = results[2] end
   if silent or kbcd.rank() ~= 0 then return end
@@ -174,9 +179,13 @@ function repl.run()
       kbcd.version():match("[^\n]+"), kbcd.size(), kbcd.size() == 1 and "" or "s",
       kbcd.threads(), kbcd.threads() == 1 and "" or "s"))
   end
+  local failed = false
   for input in read do
-    if input:match("%S") then run_input(input) end
+    if input:match("%S") and run_input(input) then failed = true end
+    if system.bar_shown then io.stderr:write("\r\27[K") end
   end
+  local person = kbcd.bcast(system.person_at_input() and 1 or 0)
+  if failed and person == 0 then os.exit(1) end
   if kbcd.rank() == 0 and system.person_at_input() then print() end
 end
 

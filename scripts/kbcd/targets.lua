@@ -13,8 +13,8 @@ return function(owner, X, Y)
   elseif runtime.type(Y) ~= "Matrix" then
     error(("%s: Y: a Matrix or a DataSet expected, got %s"):format(owner, runtime.type(Y)), 3)
   end
-  if Y.nrows ~= X.rows.nrows then
-    error(("%s: Y must have this rank's %d of the %d rows, got %d"):format(owner, X.rows.nrows, X.n, Y.nrows), 3)
+  if Y.nrows ~= X.local_n then
+    error(("%s: Y must have this rank's %d of the %d rows, got %d"):format(owner, X.local_n, X.n, Y.nrows), 3)
   end
   if Y.ncols == 0 then error(("%s: Y has no columns"):format(owner), 3) end
   if not Y:finite() then error(("%s: Y has NaN or Inf in it"):format(owner), 3) end

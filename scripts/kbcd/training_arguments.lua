@@ -1,4 +1,4 @@
--- The options that `kbcd train` and `kbcd tune` share: data, method, kernel, preprocessing; and which do not go together.
+-- The options that `kbcd train`, `tune` and `compare` share: data, kernel and solver, method; and which do not go together.
 
 local kbcd = require "kbcd"
 local types = require "kbcd.argument_types"
@@ -12,7 +12,7 @@ local function names_of(family)
   return names
 end
 
-function training_arguments.add(parser)
+function training_arguments.add_data(parser)
   parser:option("--x", "Training rows: .npy, idx, HDF5 (file.h5:/dataset) and what else kbcd loads."):argname("FILE")
   parser:option("--y", "Labels (whole numbers) or real targets, a row each."):argname("FILE")
   parser:option("--data", "Rows and labels in one file (libsvm, CSV …), instead of --x and --y."):argname("FILE")
@@ -23,26 +23,34 @@ function training_arguments.add(parser)
     parser:option("--hold-out", "The share of rows to hold out when there is no test set (0.1).", nil, types.share))
   parser:option("--test-y", "Test labels or targets."):argname("FILE")
   parser:option("--task", "What to do (classify when y holds whole numbers)."):choices{ "classify", "regress" }
-  parser:option("--method", "The algorithm (by size)."):choices{ "full", "nystrom", "rf" }
-  parser:option("--kernel", "The kernel.", "rbf"):choices(names_of(kbcd.kernel))
-  parser:option("--nu", "Smoothness of the matern kernel.", nil, types.positive)
-  parser:option("--degree", "Degree of the polynomial kernel.", nil, types.count)
-  parser:option("--c", "Constant of the polynomial kernel.", nil, types.not_negative)
-  parser:option("--lambda", "Regulariser, or several with commas between.", nil, types.positives)
-  parser:option("--features", "p: centres of nystrom, features of rf.", nil, types.count)
-  parser:option("--map", "Feature map of rf (fourier)."):choices(names_of(kbcd.features))
-  parser:option("--nystrom-gamma", "Stabiliser of nystrom (0).", nil, types.not_negative)
-  parser:option("--block", "Block size b (by memory).", nil, types.count)
-  parser:option("--epochs", "Passes over the blocks.", nil, types.count)
-  parser:option("--tol", "Stop when an epoch changes the model by no more, relatively (0).", nil, types.not_negative)
-  parser:option("--partition", "Blocks anew each epoch, or as in the paper."):choices{ "fresh", "fixed" }
-  parser:flag("--jitter", "Help blocks that are not positive definite.")
   parser:option("--precision", "Of the data and of kernel values.", "f32"):choices{ "f32", "f64" }
   parser:option("--seed", "Of everything random (kbcd's own).", nil, types.seed)
   parser:mutex(
     parser:flag("--standardize", "Columns to mean 0 and variance 1."),
     parser:flag("--scale01", "Columns to 0..1."),
     parser:flag("--unit-norm", "Rows to length 1."))
+end
+
+function training_arguments.add_solver(parser)
+  parser:option("--kernel", "The kernel.", "rbf"):choices(names_of(kbcd.kernel))
+  parser:option("--nu", "Smoothness of the matern kernel.", nil, types.positive)
+  parser:option("--degree", "Degree of the polynomial kernel.", nil, types.count)
+  parser:option("--c", "Constant of the polynomial kernel.", nil, types.not_negative)
+  parser:option("--lambda", "Regulariser, or several with commas between.", nil, types.positives)
+  parser:option("--block", "Block size b (by memory).", nil, types.count)
+  parser:option("--epochs", "Passes over the blocks.", nil, types.count)
+  parser:option("--tol", "Stop when an epoch changes the model by no more, relatively (0).", nil, types.not_negative)
+  parser:option("--partition", "Blocks anew each epoch, or as in the paper."):choices{ "fresh", "fixed" }
+  parser:flag("--jitter", "Help blocks that are not positive definite.")
+end
+
+function training_arguments.add(parser)
+  training_arguments.add_data(parser)
+  parser:option("--method", "The algorithm (by size)."):choices{ "full", "nystrom", "rf" }
+  training_arguments.add_solver(parser)
+  parser:option("--features", "p: centres of nystrom, features of rf.", nil, types.count)
+  parser:option("--map", "Feature map of rf (fourier)."):choices(names_of(kbcd.features))
+  parser:option("--nystrom-gamma", "Stabiliser of nystrom (0).", nil, types.not_negative)
 end
 
 -- What argparse cannot see: options that are there without, or against, another.

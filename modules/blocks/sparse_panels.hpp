@@ -1,0 +1,41 @@
+// SparseKernelPanels: K(x, c) for sparse rows x and sparse centres c, without making either dense.
+//
+// Every metric is a sum over the columns that both have, plus what depends on one side alone:
+//   x·c = Σ x_j c_j,   ‖x − c‖² = ‖x‖² + ‖c‖² − 2 x·c,   ‖x − c‖₁ = ‖x‖₁ + ‖c‖₁ + Σ (|x_j − c_j| − |x_j| − |c_j|).
+#pragma once
+
+#include "modules/blocks/panel_source.hpp"
+
+namespace kbcd {
+
+class SparseKernelPanels : public PanelSource {
+ public:
+  SparseKernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr<Kernel> kernel, Csr centers);
+  const char* name() const override { return "KernelBlock"; }
+  const char* counter() const override { return "kernel entries"; }
+  Int cols() const override { return centers_.rows; }
+  bool main_thread_only() const override { return kernel_->main_thread_only(); }
+
+ protected:
+  void compute(Rows rows, View<float> out) const override { panel(rows, out); }
+  void compute(Rows rows, View<double> out) const override { panel(rows, out); }
+
+ private:
+  template <class T>
+  void panel(Rows rows, View<T> out) const;
+  template <class T>
+  void add_shared_columns(Int row, T* line) const;
+  template <class T>
+  double own_part(const Csr& csr, Int row) const;  // ‖·‖² or ‖·‖₁ of a row, as the metric needs it
+
+  std::shared_ptr<Kernel> kernel_;
+  Csr centers_;
+  std::vector<double> own_;  // own_part of each centre
+  // The centres by columns: column used_[u] has entries_[starts_[u] .. starts_[u + 1]).
+  std::vector<std::int32_t> used_;
+  std::vector<Int> starts_;
+  std::vector<std::int32_t> who_;  // the centre of each entry
+  Matrix values_;                  // its value, 1 x nnz
+};
+
+}  // namespace kbcd

@@ -1,0 +1,73 @@
+-- kbcd compare: full kernel, Nyström and random features on the same data, and the paper's four pictures of them.
+--
+-- Runs the full kernel once, and Nyström and random features for each of several p; writes a log a run and one page.
+
+local kbcd = require "kbcd"
+local arguments, types = kbcd.training_arguments, kbcd.argument_types
+
+local parser = kbcd.arguments("compare", "Runs the three methods on the same data and draws the paper's pictures of them.")
+arguments.add_data(parser)
+arguments.add_solver(parser)
+parser:option("--sigma", "Width of the kernel (half the median distance).", nil, types.positive)
+parser:option("--methods", "Which: full, nystrom, rf, with commas between.", "full,nystrom,rf")
+parser:option("--features", "p of Nyström and random features, with commas between.", "1024,2048,4096", types.positives)
+parser:option("--rows", "Train on so many random rows alone.", nil, types.count)
+parser:option("-o --output", "Folder for the logs and the page, report.html.", "compare")
+parser:option("--title", "Title of the page.", "kbcd compare")
+local o = parser:parse(arg)
+arguments.check(parser, o)
+
+local known = { full = "full kernel", nystrom = "Nyström", rf = "random features" }
+local features, methods = o.features, {}
+for method in o.methods:gmatch("[^,]+") do
+  if not known[method] then parser:error(("--methods: full, nystrom or rf expected, got '%s'"):format(method)) end
+  methods[#methods + 1] = method
+end
+if #methods == 0 then parser:error("--methods: full, nystrom or rf expected") end
+table.sort(features)
+
+local data = kbcd.training_data(o)
+if o.rows and o.rows < data.X.n then
+  local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = 79 })
+  data.X, data.y = data.X:subset(I), data.y:subset(I)
+end
+data = kbcd.training_data.prepare(data, o.preprocess)
+if not data.test then parser:error("a test set or a held-out share is needed to compare by") end
+if kbcd.rank() == 0 then os.execute(("mkdir -p '%s'"):format(o.output:gsub("'", "'\\''"))) end
+kbcd.barrier()
+kbcd.say("%s: %d rows of %d numbers to train on, %d to test", data.source, data.X.n, data.X.d, data.test.X.n)
+
+local function pad(text) return text .. (" "):rep(26 - select(2, text:gsub("[^\128-\191]", ""))) end  -- by letters
+
+local logs, results = {}, {}
+local function run(method, p)
+  local settings = {}
+  for key, value in pairs(o) do settings[key] = value end
+  settings.method, settings.features = method, p
+  if settings.block then settings.block = math.min(settings.block, p or data.X.n) end
+  local s = kbcd.choices(settings, data)
+  local label = known[method] .. (p and (", p = %d"):format(p) or "")
+  local path, last = ("%s/%s%s.jsonl"):format(o.output, method, p and "-" .. p or ""), nil
+  for step in kbcd.progress(kbcd.logged_fit(data, s, path)) do last = step end
+  local best = kbcd.scoring.best(last.test_error)
+  kbcd.say("%s %6d %12s %9.1f", pad(label), last.epoch, kbcd.scoring.show(data.task, { last.test_error[best] }),
+    last.seconds)
+  logs[#logs + 1] = path
+  results[#results + 1] = { label = label, error = last.test_error[best], seconds = last.seconds }
+end
+
+kbcd.say("\n%s %6s %12s %9s", pad("method"), "epochs", "test error", "seconds")
+for _, method in ipairs(methods) do
+  if method == "full" then run("full") else
+    for _, p in ipairs(features) do
+      if method == "rf" or p <= data.X.n then run(method, p) end
+    end
+  end
+end
+
+table.sort(results, function(a, b) return a.error < b.error end)
+kbcd.say("\nFewest errors: %s, %s in %.1f s; most: %s, %s in %.1f s.", results[1].label,
+  kbcd.scoring.show(data.task, { results[1].error }), results[1].seconds, results[#results].label,
+  kbcd.scoring.show(data.task, { results[#results].error }), results[#results].seconds)
+if kbcd.rank() == 0 then kbcd.write_report(logs, { output = o.output .. "/report.html", title = o.title }) end
+kbcd.barrier()
