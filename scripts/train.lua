@@ -85,8 +85,7 @@ local function main()
     nystrom_gamma = s.gamma, held_out = data.held_out or 0, data = data.source }
   kbcd.model_file.save(o.model, {
     method = s.method, task = data.task, model = last.model, kernel = s.kernel, map = s.map, X = X,
-    centers = s.method == "nystrom" and kbcd.Index.sample(X.n, s.p, { seed = s.seed, stream = 1 }) or nil, best = best,
-    preprocess = data.preprocess, names = data.names, options = options,
+    best = best, preprocess = data.preprocess, names = data.names, options = options,
     metrics = { train_error = last.train_error, test_error = last.test_error, residual = last.residual,
       seconds = last.seconds },
   })

@@ -3,7 +3,7 @@
 
 local kbcd = require "kbcd"
 local spec = require "spec"
-local Matrix, Index, DataSet = kbcd.Matrix, kbcd.Index, kbcd.DataSet
+local Matrix, DataSet = kbcd.Matrix, kbcd.DataSet
 local test, equal, close, fails = spec.test, spec.equal, spec.close, spec.fails
 local rank = kbcd.rank()
 
@@ -28,7 +28,6 @@ local function trained(method, X_of)
     m.step = last(kbcd.full_kernel(X_of, Y, { kernel = rbf, lambdas = lambdas, b = 20, epochs = 2 }))
   elseif method == "nystrom" then
     m.step = last(kbcd.nystrom(X_of, Y, { kernel = rbf, lambdas = lambdas, p = 17, b = 6, epochs = 2, seed = 9 }))
-    m.centers = Index.sample(n, 17, { seed = 9, stream = 1 })
   else
     m.map = { kind = "fourier", p = 24, seed = 5 }
     local map = kbcd.features.fourier{ kernel = rbf, p = 24, seed = 5 }

@@ -105,7 +105,7 @@ def main():
                 block = 40 if method is full else p if ranks == 1 and source == "npy" else 18
                 own = {"nystrom": ["--features", p, "--nystrom-gamma", gamma], "rf": ["--features", p]}
                 run(ranks, "train", "--x", where("X"), "--y", where(y), "--hold-out", 0, "--method", method.__name__,
-                    "--sigma", sigma, "--lambda", ",".join(map(str, lambdas)), "--block", block, "--epochs", 4000, "--tol", 1e-11,
+                    "--sigma", sigma, "--lambda", ",".join(map(str, lambdas)), "--block", block, "--epochs", 4000, "--tol", 1e-9,
                     "--precision", "f64", "--model", "m.h5", "--quiet", *own.get(method.__name__, []))  # fmt: skip
                 run(1, "-e", EXPORT, "m.h5", "X.npy", "T.npy")
                 exported = {f[:-4]: np.load(f) for f in ("centers.npy", "features.npy", "test_features.npy") if os.path.exists(f)}
@@ -122,7 +122,7 @@ def main():
 
     # Preprocessing: the same formulas on standardised data.
     run(3, "train", "--x", "X.npy", "--y", "targets.npy", "--hold-out", 0, "--method", "full", "--sigma", sigma, "--lambda", 1e-2,
-        "--block", 40, "--epochs", 2000, "--tol", 1e-11, "--precision", "f64", "--standardize", "--model", "m.h5")  # fmt: skip
+        "--block", 40, "--epochs", 2000, "--tol", 1e-9, "--precision", "f64", "--standardize", "--model", "m.h5")  # fmt: skip
     run(1, "predict", "--model", "m.h5", "--x", "T.npy", "--out", "s.npy")
     mean, deviation = X.mean(0), X.std(0)
     close(np.load("s.npy"), full((X - mean) / deviation, targets, (T - mean) / deviation, 1e-2, None), "standardised")

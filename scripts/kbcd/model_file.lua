@@ -60,7 +60,7 @@ local function write_tables(file, m)
   local count = m.method == "full" and m.n or columns.nrows
   write_rows(file, "/coefficients", count, gather)
   if m.method ~= "rf" then
-    local which = m.centers or Index.range(1, m.n)
+    local which = m.model.centers or Index.range(1, m.n)
     write_rows(file, "/centers", count, function(first, last) return m.X:gather(which:slice(first, last)) end)
   end
 end
@@ -68,8 +68,8 @@ end
 kbcd.system.docs["model_file.save"] = [[model_file.save(path, m)
 Writes a λ path of models to one HDF5 file; all ranks call it. An existing file is replaced once the new one is complete.
 m: method ("full", "nystrom", "rf"), task ("classify", "regress"), model (step.model), kernel, map ({kind, p, seed}, of random
-features), X (training data, after preprocessing), centers (Nyström: the Index of its centres), best (which λ), preprocess,
-names (of classes or targets), metrics (lists of numbers), options.]]
+features), X (training data, after preprocessing), best (which λ), preprocess, names (of classes or targets), metrics (lists
+of numbers), options.]]
 function model_file.save(path, m)
   if rawget(kbcd.kernel, m.kernel.name) == nil or m.kernel.name == "custom" then
     error(("model_file.save: the kernel '%s' is written in Lua and cannot be stored in a file"):format(m.kernel.name), 2)
@@ -85,25 +85,16 @@ function model_file.save(path, m)
   end)
 end
 
-local function kernel_scores(m)
-  return function(X, columns)
-    local F = Matrix.zeros(X.rows.nrows, columns.ncols)
-    for _, I in ipairs(Index.range(1, m.centers.n):partition(2048)) do
-      local alpha_b = kbcd.allreduce(kbcd.Selector(m.centers.n, I):t() * columns)
-      F:add(kbcd.KernelBlock(X, I, m.kernel, { centers = m.centers }) * alpha_b)
-    end
-    return F
-  end
+-- The blocks of f(x) and the rows of the coefficients that belong to them, as kbcd.path wants them.
+local function kernel_blocks(m)
+  local n = m.centers.n
+  return n, function(X, I) return kbcd.KernelBlock(X, I, m.kernel, { centers = m.centers }) end,
+    function(C, I) return kbcd.allreduce(kbcd.Selector(n, I):t() * C) end
 end
 
-local function feature_scores(m)
-  return function(X, columns)
-    local F = Matrix.zeros(X.rows.nrows, columns.ncols)
-    for _, I in ipairs(Index.range(1, m.map.p):partition(2048)) do
-      F:add(kbcd.RandomFeaturesBlock(X, I, m.feature_map) * columns:take(I))
-    end
-    return F
-  end
+local function feature_blocks(m)
+  return m.map.p, function(X, I) return kbcd.RandomFeaturesBlock(X, I, m.feature_map) end,
+    function(C, I) return C:take(I) end
 end
 
 kbcd.system.docs["model_file.load"] = [[model_file.load(path)
@@ -112,17 +103,25 @@ as it was before preprocessing; model.best is the best λ's place. Also method, 
 precision, preprocess, metrics, options. All ranks call it.]]
 function model_file.load(path)
   local m = read_model(path)
-  local score = m.method == "rf" and feature_scores(m) or kernel_scores(m)
-  local function scores(X, columns)
+  local count, block, rows = (m.method == "rf" and feature_blocks or kernel_blocks)(m)
+  local models = kbcd.path{
+    lambdas = m.lambdas, k = m.k, d = m.d, coefficients = m.coefficients, count = count, b = math.min(2048, count),
+    block = block, rows = rows, test = false,
+  }
+  local function prepared(X)
     if kbcd.type(X) ~= "DataSet" then error(("predict: a DataSet expected, got %s"):format(kbcd.type(X)), 3) end
     if X.d ~= m.d then
       error(("%s: the model was trained on rows of %d numbers, these have %d"):format(path, m.d, X.d), 0)
     end
-    X = kbcd.dense(X):to(m.precision)
-    if m.preprocess then X = kbcd.preprocess.apply(m.preprocess, kbcd.DataSet.local_part(X.n, X.rows)) end
-    return score(X, columns)
+    X = (X.sparse and X:to_dense() or X):to(m.precision)
+    if not m.preprocess then return X end
+    return kbcd.preprocess.apply(m.preprocess, kbcd.DataSet.local_part(X.n, X.rows))
   end
-  for name, value in pairs(kbcd.path(m.lambdas, m.k, scores, m.coefficients)) do m[name] = value end
+  for l, one in ipairs(models) do
+    m[l] = { lambda = one.lambda, coefficients = one.coefficients,
+      predict = function(_, X) return one:predict(prepared(X)) end }
+  end
+  function m.predict(_, X) return models:predict(prepared(X)) end
   return m
 end
 

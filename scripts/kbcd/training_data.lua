@@ -57,8 +57,9 @@ end
 
 local function prepare(data, kind)
   if not kind then return data end
-  data.X = kbcd.dense(data.X)
-  if data.test then data.test.X = kbcd.dense(data.test.X) end
+  local function dense(X) return X.sparse and X:to_dense() or X end
+  data.X = dense(data.X)
+  if data.test then data.test.X = dense(data.test.X) end
   data.preprocess = kbcd.preprocess.fit(kind, data.X)
   kbcd.preprocess.apply(data.preprocess, data.X)
   if data.test then kbcd.preprocess.apply(data.preprocess, data.test.X) end
