@@ -38,26 +38,6 @@ local function main()
     s.p and ", p = " .. s.p or "", s.b, table.concat(lambda_texts, " "), s.precision, kbcd.size(),
     kbcd.size() == 1 and "" or "s", kbcd.threads(), kbcd.threads() == 1 and "" or "s")
 
-  local log = kbcd.run_log(o.log)
-  log:write{
-    type = "run", method = s.method, kernel = tostring(s.kernel), lambdas = s.lambdas, n = X.n, d = X.d, k = data.k, b = s.b,
-    p = s.p, epochs = s.epochs, seed = s.seed, ranks = kbcd.size(), threads = kbcd.threads(), precision = s.precision,
-    task = data.task, data = data.source, versions = kbcd.version(), partition = s.partition,
-  }
-
-  -- Seconds of each primitive since the last call, on this rank.
-  local before = {}
-  local function primitives()
-    local spent = {}
-    for name, timer in pairs(kbcd.system.timers()) do
-      local since = timer.seconds - (before[name] or 0)
-      if since > 0 then spent[name] = since end
-      before[name] = timer.seconds
-    end
-    return spent
-  end
-  primitives()
-
   local function epoch_line(step)
     local residuals = {}
     for l, r in ipairs(step.residual) do residuals[l] = ("%.2e"):format(r) end
@@ -67,19 +47,13 @@ local function main()
   end
 
   local last
-  local steps = kbcd.fit(data, s)
+  local steps = kbcd.logged_fit(data, s, o.log)
   for step in o.quiet and steps or kbcd.progress(steps) do
     last = step
-    log:write{
-      type = "block", epoch = step.epoch, block = step.block, blocks = step.blocks, epoch_end = step.epoch_end,
-      seconds = step.seconds, primitives = primitives(), residual = step.residual, test_error = step.test_error,
-    }
     if step.epoch_end then epoch_line(step) end
   end
 
   local best = scoring.best(last.test_error or last.train_error)
-  log:write{ type = "end", seconds = last.seconds, best = best, test_error = last.test_error }
-  log:close()
 
   local options = { epochs = last.epoch, block = s.b, partition = s.partition, tol = s.tol, jitter = s.jitter, seed = s.seed,
     nystrom_gamma = s.gamma, held_out = data.held_out or 0, data = data.source }

@@ -109,7 +109,7 @@ end)
 -- The REPL on piped lines.
 local function repl(lines, prefix)
   write("lines", lines)
-  return succeeds((prefix or "kbcd") .. " <lines")
+  return run((prefix or "kbcd") .. " <lines")
 end
 
 test("the REPL shows values, and goes on after errors", function()
@@ -119,6 +119,7 @@ test("the REPL shows values, and goes on after errors", function()
   equal(repl("Matrix.eye(2):sum()\nkbcd.Matrix == Matrix\n").out, "2\ntrue\n", "names without kbcd.")
   local bad = repl('error("the reason")\nx = = 1\nnil + 1\nMatrix.eye(2):rows(3)\nerror({})\nno.such\n1 + 2\nif\n')
   equal(bad.out, "3\n", "the session goes on")
+  equal(bad.status, 1, "status after errors from a pipe")
   has(bad.err, "the reason", "'='", "arithmetic", "3..3", "table", "'no'")
   equal(count(bad.err, "the reason"), 1)
   local shown = repl("{ a = 1, 2 }\nMatrix{ { 1.5, 2 } }\nIndex{ 3, 1 }\nkernel.rbf{ sigma = 1 }\n" ..

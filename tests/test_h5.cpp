@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(what_others_write) {
   LoadOptions options;
   auto loaded = [&](const std::string& dataset) {
     options.path = dataset;
-    return load(name.path, options);
+    return load(name.path, options).x;
   };
   auto refused = [&](const std::string& dataset, std::vector<std::string> texts) {
     texts.push_back(name.path);

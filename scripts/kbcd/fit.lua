@@ -1,5 +1,5 @@
--- fit(data, s): the steps of one training run (see training_data and choices), each with what a command reports: step.seconds
--- is the algorithm's own time, step.test_error and, at an epoch's end, step.train_error have an entry a λ.
+-- fit(data, s): the steps of one training run (see training_data and choices), each with what a command reports:
+-- step.test_error and, at an epoch's end, step.train_error have an entry a λ.
 
 local kbcd = require "kbcd"
 
@@ -31,13 +31,9 @@ return function(data, s)
     lambdas = s.lambdas, b = s.b, epochs = s.epochs, tol = s.tol, jitter = s.jitter, partition = s.partition, seed = s.seed,
     test = test and test.X,
   })
-  local seconds = 0
   return function()
-    local before = kbcd.now()
     local step = steps()
     if not step then return nil end
-    seconds = seconds + kbcd.now() - before
-    step.seconds = seconds
     if test then
       step.test_error = kbcd.scoring.errors(data.task, step.test_scores, test.y)
       if classify then step.error = step.test_error[kbcd.scoring.best(step.test_error)] end  -- for the progress bar
