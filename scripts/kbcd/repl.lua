@@ -119,8 +119,9 @@ end
 -- because they failed or wait elsewhere, ends the job rather than hang.
 local function agree(message)
   if kbcd.size() == 1 then return message end
-  if not system.barrier_within(message and 60 or 1e9) then
-    system.abort(("[rank %d/%d] %s\nthe other ranks did not come back within a minute: they wait for this one, or still " ..
+  local patience = system.person_at_input() and 60 or 10
+  if not system.barrier_within(message and patience or 1e9) then
+    system.abort(("[rank %d/%d] %s\nthe other ranks did not come back in time: they wait for this one, or still " ..
       "compute; the session cannot go on"):format(kbcd.rank(), kbcd.size(), message))
   end
   local first = kbcd.allreduce_min(message and kbcd.rank() or math.huge)
