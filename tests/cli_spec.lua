@@ -163,7 +163,7 @@ echo "left with $?"
 cat shown
 cat said >&2]])
   has(result.err, "interrupted")
-  equal(result.out, "left with 0\nready\n42\n")
+  equal(result.out, "left with 1\nready\n42\n")  -- an interrupted line is a failed one
 end)
 
 test("an installed kbcd works from any directory", function()
