@@ -5,20 +5,11 @@ local kbcd = require "kbcd"
 local spec = require "spec"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 local test, equal, close, fails = spec.test, spec.equal, spec.close, spec.fails
-local make = spec.make
+local make, product = spec.make, spec.product
 
 local types = { f32 = 1e-6, f64 = 1e-14 }  -- what a few roundings may cost
 
 local function random(rows, cols, seed, dtype) return Matrix.randn(rows, cols, { seed = seed, dtype = dtype }) end
-
--- A B by three loops.
-local function product(A, B)
-  return make(A.nrows, B.ncols, function(i, j)
-    local s = 0
-    for c = 1, A.ncols do s = s + A(i, c) * B(c, j) end
-    return s
-  end)
-end
 
 local function same(got, rows, what)
   equal(got.nrows, #rows, (what or "") .. " rows")

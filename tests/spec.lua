@@ -51,6 +51,15 @@ function spec.make(rows, cols, f, dtype)
   return A
 end
 
+-- A B by three loops.
+function spec.product(A, B)
+  return spec.make(A.nrows, B.ncols, function(i, j)
+    local s = 0
+    for c = 1, A.ncols do s = s + A(i, c) * B(c, j) end
+    return s
+  end)
+end
+
 -- The `env` command that starts a program which does not take itself for a rank of this job.
 function spec.outside_mpi()
   local command, environment = { "env" }, assert(io.popen("env"))
