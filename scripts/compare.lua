@@ -66,8 +66,7 @@ for _, method in ipairs(methods) do
 end
 
 table.sort(results, function(a, b) return a.error < b.error end)
-kbcd.say("\nFewest errors: %s, %s in %.1f s; most: %s, %s in %.1f s.", results[1].label,
-  kbcd.scoring.show(data.task, { results[1].error }), results[1].seconds, results[#results].label,
-  kbcd.scoring.show(data.task, { results[#results].error }), results[#results].seconds)
+local function result(r) return ("%s, %s in %.1f s"):format(r.label, kbcd.scoring.show(data.task, { r.error }), r.seconds) end
+kbcd.say("\nFewest errors: %s%s.", result(results[1]), #results > 1 and "; most: " .. result(results[#results]) or "")
 if kbcd.rank() == 0 then kbcd.write_report(logs, { output = o.output .. "/report.html", title = o.title }) end
 kbcd.barrier()
