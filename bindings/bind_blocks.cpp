@@ -36,6 +36,19 @@ Matrix multiply(sol::this_state L, sol::object a, sol::object b) {
   fail("cannot multiply {} by {}", describe(L, 1), describe(L, 2));
 }
 
+Keep keep_option(const Options& options) {
+  auto given = options.get<std::string>("keep");
+  if (!given) return Keep::while_it_fits;
+  if (*given == "f32") return Keep::f32;
+  require(*given == "f16", "keep: \"f32\" or \"f16\" expected, got \"{}\"", *given);
+  return Keep::f16;
+}
+
+std::optional<Index> rows_option(const Options& options) {
+  auto given = options.get<Index>("rows");
+  return given ? std::optional<Index>(*given) : std::nullopt;
+}
+
 void bind_block(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Block>("Block", sol::no_constructor);
   document(lua, "Block", "B:t() * A, B * D",
@@ -48,10 +61,18 @@ void bind_block(sol::state_view lua, sol::table kbcd) {
   def_field(type, "ncols", "The columns.", &Block::cols);
   def_field(type, "dtype", "\"f32\" or \"f64\".", [](const Block& b) { return name(b.dtype()); });
   def_field(type, "kept", "Whether its numbers are in memory now.", &Block::kept);
+  def_field(type, "bytes", "What it takes in memory on this rank.",
+            [](const Block& b) { return static_cast<double>(b.bytes()); });
+  def_field(type, "stays", "Whether it is in memory to stay.", &Block::stays);
   def(lua, type, "Block:t()", "The transpose, for B:t() * A.", [](std::shared_ptr<Block> b) { return BlockT{b}; });
   def(lua, type, "Block:gram([precision])",
       "B' B of this rank's rows (allreduce it), in \"f32\" or \"f64\"; default: the block's.",
       [](std::shared_ptr<Block> b, sol::optional<DType> precision) { return b->gram(precision.value_or(b->dtype())); });
+  def(lua, type, "Block:normal(A [, precision])", "B:gram(precision) and B:t() * A, from one pass over the block.",
+      [](std::shared_ptr<Block> b, const Matrix& a, sol::optional<DType> precision) {
+        auto normal = b->normal(a, precision.value_or(b->dtype()));
+        return std::make_tuple(normal.gram, normal.t_times);
+      });
   def(lua, type, "Block:rows(J)", "Rows J of the whole block, on every rank. All ranks call it.",
       [](std::shared_ptr<Block> b, const Index& j) { return b->rows(j); });
   def(lua, type, "Block:dense()", "This rank's rows as a Matrix.", [](std::shared_ptr<Block> b) { return b->dense(); });
@@ -100,23 +121,26 @@ void bind_blocks(sol::state_view lua, sol::table kbcd) {
   def(lua, kbcd, "KernelBlock(X, I, kernel [, options])",
       "K([n], I): columns I of the kernel matrix of X, as an operator (see Block). All ranks call it.\n"
       "options: rows (an Index: only these rows of X), centers (the DataSet that I numbers the rows of; X "
-      "unless given).",
+      "unless given),\n"
+      "keep (\"f32\" or \"f16\": to stay in memory, if it fits the budget, until released; f16 takes half).",
       [](const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel, sol::optional<sol::table> table) {
-        Options options("KernelBlock", table, {"rows", "centers"});
-        std::optional<Index> rows;
-        if (auto given = options.get<Index>("rows")) rows = *given;
+        Options options("KernelBlock", table, {"rows", "centers", "keep"});
         auto centers = options.get<DataSet>("centers");
-        return kernel_block(x, columns, kernel, rows, centers ? *centers : x);
+        return kernel_block(x, columns, kernel, rows_option(options), centers ? *centers : x, keep_option(options));
+      });
+  def(lua, kbcd, "KernelSquare(X, I, kernel [, root])",
+      "K(I, I) as a Matrix on rank root (0), which computes it alone; nil on the others. All ranks call it.",
+      [](const DataSet& x, const Index& rows, std::shared_ptr<Kernel> kernel, sol::optional<Int> root) {
+        auto square = kernel_square(x, rows, kernel, static_cast<int>(root.value_or(0)));
+        return square ? sol::optional<Matrix>(*square) : sol::nullopt;
       });
   def(lua, kbcd, "RandomFeaturesBlock(X, I, map [, options])",
       "Z([n], I): columns I of the feature matrix of X under a map of kbcd.features, as an operator (see "
       "Block).\n"
-      "options: rows (an Index: only these rows of X).",
+      "options: rows (an Index: only these rows of X), keep (as for KernelBlock).",
       [](const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map, sol::optional<sol::table> table) {
-        Options options("RandomFeaturesBlock", table, {"rows"});
-        std::optional<Index> rows;
-        if (auto given = options.get<Index>("rows")) rows = *given;
-        return random_features_block(x, features, map, rows);
+        Options options("RandomFeaturesBlock", table, {"rows", "keep"});
+        return random_features_block(x, features, map, rows_option(options), keep_option(options));
       });
   def(lua, kbcd, "Selector(n, I)",
       "The n x |I| matrix S with S(I[j], j) = 1: S * D scatters the rows of D to rows I of this rank's part "

@@ -44,6 +44,20 @@ void bind_comm(sol::state_view lua, sol::table kbcd) {
   def(lua, kbcd, "iallreduce(A [, B, ...])",
       "Begins the same sums and returns a handle: call its wait() before the matrices are touched again.",
       [](sol::variadic_args args) { return std::make_shared<comm::Request>(matrices("iallreduce", args)); });
+  def(lua, kbcd, "ireduce_symmetric(A, root)",
+      "Begins the sum of a symmetric Matrix over the ranks, on rank root only (half of it travels), and returns a "
+      "handle\nwith wait().",
+      [](const Matrix& a, Int root) { return std::make_shared<comm::Request>(a, static_cast<int>(root)); });
+  def(lua, kbcd, "together(f)",
+      "f() on every rank, which must not call the other ranks; where it fails on one, all ranks get that error.",
+      [](sol::protected_function f) {
+        comm::together([&] {
+          auto result = f();
+          if (result.valid()) return;
+          sol::error error = result;
+          throw Error(error.what());
+        });
+      });
   def(lua, kbcd, "bcast(value [, root])",
       "The root's (rank 0's) value on every rank: a Matrix in place, a string or a number as the result.",
       [](sol::this_state L, sol::object value, sol::optional<Int> root) {

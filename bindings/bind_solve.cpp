@@ -13,6 +13,7 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
   def_field(type, "jitter", "What was added to the diagonal of H.", &Factor::jitter);
   def_field(type, "lower", "L, a Matrix.", [](const Factor& f) { return f.lower(); });
   def(lua, type, "Factor:solve(B)", "H^-1 B, in f64.", [](const Factor& f, const Matrix& b) { return f.solve(b); });
+  def(lua, type, "Factor:times(B)", "H B, in f64.", [](const Factor& f, const Matrix& b) { return f.times(b); });
   type[sol::meta_function::to_string] = [](const Factor& f) {
     return fmt::format("Factor {}x{}{}", f.size(), f.size(),
                        f.jitter() > 0 ? fmt::format(", jitter {:.3g}", f.jitter()) : "");

@@ -126,6 +126,9 @@ void bind_system(sol::state_view lua, sol::table kbcd) {
     for (auto& [name, amount] : timers::counters()) all[name] = amount;
     return all;
   };
+  // Takes bytes of the memory budget, if they are left: for what a script keeps.
+  core["reserve"] = [](double bytes) { return memory::reserve(static_cast<std::size_t>(bytes)); };
+  core["unreserve"] = [](double bytes) { memory::unreserve(static_cast<std::size_t>(bytes)); };
   core["reset_timers"] = &timers::reset;
   core["add_time"] = [](const std::string& name, double seconds) { timers::add(name, seconds); };
   bind_repl(lua, core);

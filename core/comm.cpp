@@ -217,6 +217,7 @@ struct Request::State {
   std::vector<float> f32;
   std::vector<double> f64;
   std::vector<MPI_Request> requests;
+  bool triangle = false;
 
   template <class T>
   void begin(std::vector<T>& packed) {
@@ -227,9 +228,36 @@ struct Request::State {
                      mpi_type<T>(), MPI_SUM, MPI_COMM_WORLD, &requests.back());
     }
   }
+  // The lower triangle, row after row.
+  template <class T>
+  void begin_triangle(std::vector<T>& packed, int root) {
+    auto m = matrices[0].view<T>();
+    packed.reserve(m.rows * (m.rows + 1) / 2);
+    for (Int i = 0; i < m.rows; ++i) packed.insert(packed.end(), m.line(i), m.line(i) + i + 1);
+    for (Int i = 0; i < static_cast<Int>(packed.size()); i += chunk) {
+      T* part = packed.data() + i;
+      int count = static_cast<int>(std::min<Int>(chunk, packed.size() - i));
+      requests.emplace_back();
+      MPI_Ireduce(this_rank == root ? MPI_IN_PLACE : part, part, count, mpi_type<T>(), MPI_SUM, root, MPI_COMM_WORLD,
+                  &requests.back());
+    }
+  }
+  template <class T>
+  void unpack_triangle(const std::vector<T>& packed) {
+    if (packed.empty()) return;
+    auto m = matrices[0].view<T>();
+    auto from = packed.begin();
+    for (Int i = 0; i < m.rows; ++i)
+      for (Int j = 0; j <= i; ++j, ++from) m(i, j) = m(j, i) = *from;
+  }
   void finish() {
-    unpack(f32, matrices);
-    unpack(f64, matrices);
+    if (triangle) {
+      unpack_triangle(f32);
+      unpack_triangle(f64);
+    } else {
+      unpack(f32, matrices);
+      unpack(f64, matrices);
+    }
     matrices.clear();
     requests.clear();
   }
@@ -240,6 +268,18 @@ Request::Request(std::vector<Matrix> matrices) : state_(std::make_unique<State>(
   state_->matrices = std::move(matrices);
   state_->begin(state_->f32);
   state_->begin(state_->f64);
+}
+
+Request::Request(const Matrix& symmetric, int root) : state_(std::make_unique<State>()) {
+  require(symmetric.rows() == symmetric.cols(), "ireduce_symmetric: a square Matrix expected, got {}",
+          symmetric.shape());
+  require(root >= 0 && root < rank_count, "ireduce_symmetric: a rank in 0..{} expected, got {}", rank_count - 1, root);
+  require_same_everywhere("ireduce_symmetric", {symmetric});
+  state_->matrices = {symmetric};
+  state_->triangle = true;
+  if (rank_count == 1) return;
+  symmetric.dtype() == DType::f32 ? state_->begin_triangle(state_->f32, root)
+                                  : state_->begin_triangle(state_->f64, root);
 }
 
 // No MPI in a destructor: a collector would call it at different moments on different ranks. The buffers of a

@@ -34,10 +34,13 @@ void allreduce(const std::vector<Matrix>& matrices);
 enum class Reduction { sum, min, max };
 double allreduce(double value, Reduction how);
 
-// The same, begun now and finished by wait(); the matrices must not be touched in between.
+// Sums begun now and finished by wait(); the matrices must not be touched in between.
 class Request {
  public:
+  // The same sums as allreduce.
   explicit Request(std::vector<Matrix> matrices);
+  // The sum of symmetric matrices, on `root` only; their lower triangles travel.
+  Request(const Matrix& symmetric, int root);
   ~Request();
   void wait();
   bool done();

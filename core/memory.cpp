@@ -32,10 +32,14 @@ struct Pool {
   void (*hook)(std::size_t) = nullptr;
   std::thread::id main_thread = std::this_thread::get_id();
 
-  void drop_spares() {
-    for (auto& spare : spares) std::free(spare.data);
-    spares.clear();
-    spare_bytes = 0;
+  // Gives spares back, the longest unused first, until `bytes` more stay within the budget, or within the most that
+  // was ever in use.
+  void make_way(std::size_t bytes) {
+    while (!spares.empty() && in_use + spare_bytes + bytes > std::max(most_in_use, memory::budget())) {
+      std::free(spares.front().data);
+      spare_bytes -= spares.front().capacity;
+      spares.erase(spares.begin());
+    }
   }
 };
 
@@ -48,6 +52,8 @@ std::size_t& budget_bytes() {
   static std::size_t bytes = memory::available() / 2;
   return bytes;
 }
+
+std::size_t reserved_bytes = 0;
 
 std::size_t proc_kilobytes(const char* file, std::string_view key) {
   std::ifstream in(file);
@@ -74,7 +80,7 @@ Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
     p.spares.erase(best);
   } else {
     capacity_ = (bytes + alignment - 1) / alignment * alignment;
-    if (p.in_use + p.spare_bytes + capacity_ > p.most_in_use) p.drop_spares();
+    p.make_way(capacity_);
     data_ = std::aligned_alloc(alignment, capacity_);
     if (!data_) fail("out of memory: {} more bytes were asked for while {} are in use", bytes, p.in_use);
   }
@@ -129,6 +135,20 @@ std::size_t budget() {
 
 void set_budget(std::size_t bytes) {
   budget_bytes() = bytes;
+}
+
+bool reserve(std::size_t bytes, std::size_t spare) {
+  if (reserved_bytes + bytes + spare > budget()) return false;
+  reserved_bytes += bytes;
+  return true;
+}
+
+void unreserve(std::size_t bytes) {
+  reserved_bytes -= bytes;
+}
+
+std::size_t reserved() {
+  return reserved_bytes;
 }
 
 std::size_t parse_size(const char* what, std::string_view text) {

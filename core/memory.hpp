@@ -1,7 +1,7 @@
 // Large numeric buffers: aligned, counted, recycled; and the budget that blocks have to live within.
 //
 // A buffer freed is kept for the next one of about its size (fresh pages cost more than the arithmetic on
-// them), but never so that the total exceeds the most that was ever in use at once.
+// them), but never so that the total exceeds the budget and the most that was ever in use at once.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,12 @@ std::size_t in_use();         // bytes in live buffers
 std::size_t resident_peak();  // the largest resident set of this process so far, in bytes
 std::size_t available();      // free memory of this machine, in bytes
 
-std::size_t budget();  // bytes that materialised blocks of this process may take together
+std::size_t budget();  // bytes that blocks, Grams and factors kept by this process may take together
 void set_budget(std::size_t bytes);
+// Takes `bytes` of the budget, if so many and `spare` more are left of it.
+bool reserve(std::size_t bytes, std::size_t spare = 0);
+void unreserve(std::size_t bytes);
+std::size_t reserved();
 
 std::size_t parse_size(const char* what, std::string_view text);  // "200M", "8G", "1.5g", "4096"
 

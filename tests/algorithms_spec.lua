@@ -243,7 +243,7 @@ spec.test("test scores and fitted values follow the blocks, and the residual is 
   local map = kbcd.features.fourier{ kernel = rbf, p = 20 }
   local lambdas, X = { 1e-2, 1e-3 }, X_of()
   local runs = {
-    kbcd.full_kernel(X, Y, { kernel = rbf, lambdas = lambdas, b = 40, epochs = 60, test = Xtest, fitted = true }),
+    kbcd.full_kernel(X, Y, { kernel = rbf, lambdas = lambdas, b = 40, epochs = 60, test = Xtest }),
     kbcd.nystrom(X, Y, { kernel = rbf, lambdas = lambdas, p = 20, b = 7, gamma = 0.1, epochs = 2, test = Xtest }),
     kbcd.random_features(X, Y, { map = map, lambdas = lambdas, b = 7, epochs = 2, test = Xtest }),
   }
@@ -264,7 +264,6 @@ spec.test("test scores and fitted values follow the blocks, and the residual is 
     end
     if r == 1 then assert(step.residual[1] < 1e-3 and step.residual[1] > 0, "residual of the full kernel") end
   end
-  spec.fails(function() last(kbcd.full_kernel(X, Y, { kernel = rbf, lambdas = 1 })).model:fitted() end, "fitted = true")
   spec.fails(function() kbcd.full_kernel(X, Y, { kernel = rbf, lambdas = 1, test = data }) end, "test", "DataSet")
 end)
 
@@ -275,10 +274,53 @@ spec.test("the kernel entries computed are those counted on paper", function()
     return kbcd.timers.count("kernel entries"), kbcd.timers.count("feature entries")
   end
   local map = kbcd.features.fourier{ kernel = rbf, p = 20 }
-  spec.equal(entries(kbcd.full_kernel(X_of(), Y, { kernel = rbf, lambdas = { 1, 2 }, b = 25, epochs = 2 })), 2 * n * n)
-  spec.equal(entries(kbcd.nystrom(X_of(), Y, { kernel = rbf, lambdas = 1, p = 20, b = 7, epochs = 3 })), 3 * n * 20)
-  local _, features = entries(kbcd.random_features(X_of(), Y, { map = map, lambdas = 1, b = 7, epochs = 2 }))
-  spec.equal(features, 2 * n * 20)
+  local function full(o)
+    o.kernel, o.lambdas, o.b = rbf, { 1, 2 }, 25
+    return entries(kbcd.full_kernel(X_of(), Y, o))
+  end
+  local squares = 3 * 25 * 25 + 15 * 15                             -- the blocks K(I,I): three of 25 rows, one of 15
+  spec.equal(full{ epochs = 2 }, n * n + squares, "half: (n² + squares) / 2 an epoch")
+  spec.equal(full{ epochs = 2, form = "plain" }, 2 * n * n, "plain")
+  spec.equal(full{ epochs = 3, partition = "fixed" }, (n * n + squares) / 2, "half, kept")
+  spec.equal(full{ epochs = 3, partition = "fixed", form = "plain" }, n * n, "plain, kept")
+  spec.equal(full{ epochs = 3, partition = "fixed", form = "plain", cache = "none" }, 3 * (n * n - squares) + squares,
+    "only the factors are kept")
+  local nystrom = { kernel = rbf, lambdas = 1, p = 20, b = 7, epochs = 3 }
+  spec.equal(entries(kbcd.nystrom(X_of(), Y, nystrom)), n * 20 + 7 * 7 + 7 * 7 + 6 * 6, "Nyström, kept")
+  nystrom.cache = "none"
+  spec.equal(entries(kbcd.nystrom(X_of(), Y, nystrom)), 3 * n * 20 + 7 * 7 + 7 * 7 + 6 * 6, "Nyström, only factors kept")
+  for epochs, cache in ipairs{ "f32", "none" } do
+    local o = { map = map, lambdas = 1, b = 7, epochs = 2, cache = cache }
+    local _, features = entries(kbcd.random_features(X_of(), Y, o))
+    spec.equal(features, epochs * n * 20, "random features, cache = " .. cache)
+  end
+end)
+
+spec.test("what is kept, and how the kernel is generated, does not change the iterates", function()
+  local function run(method, o, X)
+    local all = { kernel = rbf, lambdas = { 0.02, 0.001 }, b = 25, epochs = 4, partition = "fixed", seed = 3 }
+    if method == kbcd.random_features then
+      all.kernel, all.map = nil, kbcd.features.fourier{ kernel = rbf, p = 40 }
+    elseif method == kbcd.nystrom then
+      all.p, all.gamma = 40, 0.1
+    end
+    for key, value in pairs(o) do all[key] = value end
+    local model = last(method(X or X_of(), Y, all)).model
+    return Matrix.hcat{ whole(model[1]:predict(Xtest:to((X or X_of()).dtype))),
+      whole(model[2]:predict(Xtest:to((X or X_of()).dtype))) }
+  end
+  local half = run(kbcd.full_kernel, { partition = "fresh" })
+  spec.close(half, run(kbcd.full_kernel, { partition = "fresh", form = "plain" }), 1e-11, "half = plain")
+  for _, name in ipairs{ "full_kernel", "nystrom", "random_features" } do
+    local method = kbcd[name]
+    spec.close(run(method, { cache = "f32" }), run(method, { cache = "none" }), 1e-10, name)
+    local f32, f16 = run(method, {}, X_of("f32")), run(method, { cache = "f16" }, X_of("f32"))
+    spec.close(f16, f32, 0.02, name .. " in f16")
+    assert((f16 - f32):norm() > 0, name .. ": f16 was not used")
+  end
+  spec.close(run(kbcd.full_kernel, { form = "plain" }), run(kbcd.full_kernel, { form = "plain", cache = "none" }), 1e-10, "plain")
+  spec.fails(function() run(kbcd.full_kernel, { cache = "f16" }) end, "f16", "f32 data")
+  spec.fails(function() run(kbcd.full_kernel, { cache = "disk" }) end, "cache", "'none'")
 end)
 
 spec.test("a block that is streamed gives the same model", function()

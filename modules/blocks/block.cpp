@@ -8,17 +8,18 @@
 
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
+#include "core/half.hpp"
 #include "core/timers.hpp"
 #include "modules/blocks/sparse_panels.hpp"
 
 namespace kbcd {
 namespace {
 
-std::list<Block*> kept_blocks;  // the most recently used last
-std::size_t kept_bytes = 0;
+std::list<Block*> kept_blocks;  // those that do not stay, the most recently used last
 
-constexpr Int panel_rows = 512;
-constexpr Int smallest_panel = 16;
+constexpr Int panel_rows = 252;  // whole groups of tiles; with 512 columns of them in L2
+constexpr Int smallest_panel = 14;
+constexpr Int slab_bytes = Int{64} << 20;
 
 // So many rows that `copies` panels of them stay within a part of the budget.
 Int rows_within_budget(Int wanted, Int row_bytes, Int copies) {
@@ -26,18 +27,70 @@ Int rows_within_budget(Int wanted, Int row_bytes, Int copies) {
   return std::clamp(fit, smallest_panel, wanted);
 }
 
-// to += from
+// A panel's room, with rows that do not fall on the same cache lines.
 template <class T>
-void accumulate(View<double> to, View<T> from) {
-  for (Int i = 0; i < to.rows; ++i)
-    for (Int j = 0; j < to.cols; ++j) to.line(i)[j] += static_cast<double>(from.line(i)[j]);
+Matrix panel_room(Int rows, Int cols) {
+  return Matrix(rows, tiles::spread<T>(cols), dtype_of<T>).col_block(0, cols);
+}
+
+// f(i) for i in [0, count), in order on the main thread alone or on all threads.
+template <class F>
+void each_part(bool main_thread_only, Int count, Int work, F&& f) {
+  if (!main_thread_only) return parallel_for(count, work, f);
+  for (Int i = 0; i < count; ++i) f(i);
 }
 
 }  // namespace
 
+// B' a, summed over panels of rows that any threads bring: f32 within a panel, f64 across panels.
+template <class T>
+class Block::TransposedSum {
+ public:
+  TransposedSum(Int cols, const Matrix& a)
+      : cols_(cols), a_(a.t().contiguous(dtype_of<T>)), sums_(thread_count()), parts_(thread_count()) {}
+
+  void add(int thread, Int first, View<T> panel) {
+    auto &sum = sums_[thread], &part = parts_[thread];
+    if (sum.size() == 0) {
+      sum = Matrix::zeros(a_.rows(), cols_);
+      part = Matrix(a_.rows(), cols_, dtype_of<T>);
+    }
+    View<T> left = a_.view<T>().cols_from(first, panel.rows), p = part.view<T>();
+    thread_local tiles::Rows<T> packed;
+    packed.resize(left.rows, left.cols);
+    for (Int i = 0, group = packed.group_rows(); i < left.rows; i += group)
+      packed.set(i, std::min(group, left.rows - i), left.line(i), left.ld);
+    tiles::multiply(packed, panel, false, p);
+    for (Int i = 0; i < p.rows; ++i)
+      for (Int j = 0; j < p.cols; ++j) sum.view<double>().line(i)[j] += static_cast<double>(p.line(i)[j]);
+  }
+
+  Matrix total() const {
+    Matrix total = Matrix::zeros(cols_, a_.rows());
+    for (auto& sum : sums_)
+      if (sum.size()) kbcd::add(total, 1, sum.t());
+    return total;
+  }
+
+ private:
+  Int cols_;
+  Matrix a_;                          // a', so that a panel's rows are one after the other in it
+  std::vector<Matrix> sums_, parts_;  // of each thread
+};
+
+Block::Block(std::unique_ptr<PanelSource> source, Keep keep) : source_(std::move(source)), keep_(keep) {
+  require(!half() || dtype() == DType::f32, "{}: keep = \"f16\" is for f32 data, and this is {}", name(),
+          kbcd::name(dtype()));
+}
+
 Block::~Block() {
   busy_ = false;
   release();
+}
+
+std::size_t Block::bytes() const {
+  if (half()) return rows() * cols() * sizeof(std::uint16_t);
+  return dispatch(dtype(), [&]<class T>() { return rows() * tiles::spread<T>(cols()) * sizeof(T); });
 }
 
 void Block::require_idle() const {
@@ -46,32 +99,58 @@ void Block::require_idle() const {
 
 void Block::release() {
   require_idle();
-  if (!has_slab_) return;
-  kept_blocks.remove(this);
-  kept_bytes -= bytes();
+  if (!has_room_) return;
+  if (!stays_) kept_blocks.remove(this);
+  memory::unreserve(bytes());
   slab_ = Matrix();
-  has_slab_ = filled_ = false;
+  halves_.reset();
+  has_room_ = filled_ = stays_ = false;
 }
 
-// Whether there is a slab for this block; older blocks are forgotten to make room for it.
+// Whether there is a place for this block; older blocks that need not stay are forgotten to make room for it.
 bool Block::make_room() {
-  if (has_slab_) {
-    kept_blocks.remove(this);
-    kept_blocks.push_back(this);
+  if (has_room_) {
+    if (!stays_)
+      kept_blocks.splice(kept_blocks.end(), kept_blocks, std::find(kept_blocks.begin(), kept_blocks.end(), this));
     return true;
   }
-  std::size_t budget = memory::budget();
-  if (bytes() > budget) return false;
-  while (kept_bytes + bytes() > budget) {
+  bool wants_to_stay = keep_ != Keep::while_it_fits;
+  auto push_out = [] {
     auto idle = std::find_if(kept_blocks.begin(), kept_blocks.end(), [](Block* block) { return !block->busy_; });
     if (idle == kept_blocks.end()) return false;
     (*idle)->release();
+    return true;
+  };
+  while (wants_to_stay && !(stays_ = memory::reserve(bytes(), bytes())) && push_out()) {
   }
-  slab_ = Matrix(rows(), cols(), dtype());
-  has_slab_ = true;
-  kept_bytes += bytes();
-  kept_blocks.push_back(this);
+  while (!stays_ && !memory::reserve(bytes()))
+    if (bytes() > memory::budget() || !push_out()) return false;
+  if (!stays_) kept_blocks.push_back(this);
+  has_room_ = true;
+  if (half())
+    halves_ = std::make_unique<Buffer>(bytes());
+  else
+    slab_ = dispatch(dtype(), [&]<class T>() { return panel_room<T>(rows(), cols()); });
   return true;
+}
+
+// Rows [first, first + count), computed if they are not there yet, in `room` unless they are kept as they are.
+template <class T>
+View<T> Block::panel(Int first, Int count, View<T> room) {
+  View<T> to = has_room_ && !half() ? slab_.view<T>().rows_from(first, count) : room.rows_from(0, count);
+  if (!filled_) source_->fill<T>(first, to);
+  if constexpr (std::is_same_v<T, float>) {
+    if (has_room_ && half()) {  // what was packed is what the products see, now and later
+      for (Int i = 0; i < count; ++i) {
+        auto* halves = static_cast<std::uint16_t*>(halves_->data()) + (first + i) * cols();
+        require(filled_ || half::pack(to.line(i), halves, cols()),
+                "{}: a value in row {} is larger than f16 holds ({}); keep it in f32", name(), first + i + 1,
+                half::largest);
+        half::unpack(halves, to.line(i), cols());
+      }
+    }
+  }
+  return to;
 }
 
 // visit(thread, first, panel) for panels that cover the block, each on one thread, computed before its first
@@ -79,9 +158,9 @@ bool Block::make_room() {
 template <class T, class Visit>
 void Block::each_panel(Visit&& visit) {
   require_idle();
-  bool keep = make_room();
+  bool kept = make_room();
   int threads = source_->main_thread_only() ? 1 : thread_count();
-  Int height = keep ? panel_rows : rows_within_budget(panel_rows, cols() * sizeof(T), threads);
+  Int height = kept ? panel_rows : rows_within_budget(panel_rows, cols() * sizeof(T), threads);
   Int panels = (rows() + height - 1) / height;
   double filling = 0;
   busy_ = true;  // a kernel written in Lua may use another block meanwhile
@@ -90,16 +169,13 @@ void Block::each_panel(Visit&& visit) {
   auto work = [&](int thread, int threads) {
     double seconds = 0;
     try {
-      Matrix room(keep ? 0 : std::min(height, rows()), cols(), dtype_of<T>);
+      Matrix room = panel_room<T>(kept && !half() ? 0 : std::min(height, rows()), cols());
       for (Int p = thread; p < panels; p += threads) {
-        Int first = p * height, count = std::min(height, rows() - first);
-        View<T> panel = keep ? slab_.view<T>().rows_from(first, count) : room.view<T>().rows_from(0, count);
-        if (!filled_) {
-          double start = now();
-          source_->fill<T>(first, panel);
-          seconds += now() - start;
-        }
-        visit(thread, first, panel);
+        Int first = p * height;
+        double start = now();
+        View<T> values = panel<T>(first, std::min(height, rows() - first), room.view<T>());
+        seconds += now() - start;
+        visit(thread, first, values);
       }
     } catch (...) {
       std::lock_guard lock(mutex);
@@ -120,62 +196,47 @@ void Block::each_panel(Visit&& visit) {
     std::rethrow_exception(error);
   }
   if (!filled_ && rows() > 0) timers::add(source_->name(), filling);
-  filled_ = keep;
-}
-
-void Block::fill_now() {
-  if (!make_room() || filled_) return;
-  dispatch(dtype(), [&]<class T>() { each_panel<T>([](int, Int, View<T>) {}); });
+  filled_ = kept;
 }
 
 // visit(first, slab) for slabs of many rows, one after the other, so that the visitor's BLAS has all threads.
 template <class T, class Visit>
-void Block::each_slab(Int height, Visit&& visit) {
+void Block::each_slab(Visit&& visit) {
   require_idle();
-  fill_now();
-  if (filled_) {
-    for (Int first = 0; first < rows(); first += height)
-      visit(slab_.view<T>().rows_from(first, std::min(height, rows() - first)));
-    return;
-  }
-  height = rows_within_budget(height, cols() * sizeof(T), 1);
-  Matrix room(std::min(height, rows()), cols(), dtype());
+  bool kept = make_room();
+  Int height = rows_within_budget(std::max(panel_rows, slab_bytes / std::max<Int>(1, cols() * 8)), cols() * 8, 1);
+  Matrix room = panel_room<T>(kept && !half() ? 0 : std::min(height, rows()), cols());
+  bool alone = source_->main_thread_only();
   for (Int first = 0; first < rows(); first += height) {
-    View<T> slab = room.view<T>().rows_from(0, std::min(height, rows() - first));
-    {
-      Timer timer(source_->name());
-      Int step = source_->main_thread_only() ? height : std::min<Int>(panel_rows, (slab.rows - 1) / thread_count() + 1);
-      auto fill = [&](Int p) {
-        source_->fill<T>(first + p * step, slab.rows_from(p * step, std::min(step, slab.rows - p * step)));
-      };
-      Int steps = (slab.rows + step - 1) / step;
-      if (source_->main_thread_only())
-        for (Int p = 0; p < steps; ++p) fill(p);
-      else
-        parallel_for(steps, slab.rows * slab.cols * source_->data().d(), fill);
+    Int count = std::min(height, rows() - first);
+    Int step = alone ? count : std::min(panel_rows, (count - 1) / thread_count() + 1),
+        steps = (count + step - 1) / step;
+    busy_ = true;
+    double start = now();
+    try {
+      each_part(alone, steps, count * cols() * source_->data().d(), [&](Int p) {
+        panel<T>(first + p * step, std::min(step, count - p * step),
+                 room.rows() ? room.view<T>().rows_from(p * step, std::min(step, count - p * step)) : room.view<T>());
+      });
+    } catch (...) {
+      busy_ = false;
+      release();
+      throw;
     }
-    visit(slab);
+    busy_ = false;
+    if (!filled_) timers::add(source_->name(), now() - start);
+    visit(first, room.rows() ? room.view<T>().rows_from(0, count) : slab_.view<T>().rows_from(first, count));
   }
+  filled_ = kept;
 }
 
 Matrix Block::t_times(const Matrix& a) {
   require(a.rows() == rows(), "block:t() * A: A must have the block's {} local rows, got {}", rows(), a.shape());
   double start = now();
-  Matrix sum = Matrix::zeros(cols(), a.cols());
-  dispatch(dtype(), [&]<class T>() {
-    Matrix rhs = a.contiguous(dtype());
-    std::vector<Matrix> sums(thread_count()), parts(thread_count());
-    each_panel<T>([&](int thread, Int first, View<T> panel) {
-      if (sums[thread].size() == 0) {
-        sums[thread] = Matrix::zeros(cols(), a.cols());
-        parts[thread] = Matrix(cols(), a.cols(), dtype());
-      }
-      // f32 within the panel, f64 across panels
-      blas::gemm(T(1), panel.t(), rhs.view<T>().rows_from(first, panel.rows), false, parts[thread].view<T>());
-      accumulate(sums[thread].view<double>(), parts[thread].view<T>());
-    });
-    for (auto& part : sums)
-      if (part.size()) add(sum, 1, part);
+  Matrix sum = dispatch(dtype(), [&]<class T>() {
+    TransposedSum<T> sum(cols(), a);
+    each_panel<T>([&](int thread, Int first, View<T> panel) { sum.add(thread, first, panel); });
+    return sum.total();
   });
   timers::add("block:t()*A", now() - start);
   return sum;
@@ -186,11 +247,12 @@ Matrix Block::times(const Matrix& d) {
   double start = now();
   Matrix out(rows(), d.cols(), DType::f64);
   dispatch(dtype(), [&]<class T>() {
-    Matrix rhs = d.contiguous(dtype());
+    tiles::Columns<T> rhs(d.contiguous(dtype()).view<T>());
     each_panel<T>([&](int, Int first, View<T> panel) {
-      Matrix part(panel.rows, d.cols(), dtype());
-      blas::gemm(T(1), panel, rhs.view<T>(), false, part.view<T>());
-      out.row_block(first, panel.rows).copy_from(part);
+      thread_local tiles::Room<T> room;
+      View<T> part{room.at_least(panel.rows * d.cols()), panel.rows, d.cols(), d.cols()};
+      tiles::multiply(panel, rhs, part);
+      for (Int i = 0; i < panel.rows; ++i) std::copy_n(part.line(i), d.cols(), out.view<double>().line(first + i));
     });
   });
   timers::add("block*D", now() - start);
@@ -198,28 +260,41 @@ Matrix Block::times(const Matrix& d) {
 }
 
 Matrix Block::gram(DType precision) {
+  return normal(Matrix(rows(), 0, DType::f64), precision).gram;
+}
+
+Block::Normal Block::normal(const Matrix& a, DType precision) {
+  require(a.rows() == rows(), "block:normal(A): A must have the block's {} local rows, got {}", rows(), a.shape());
   double start = now();
   Matrix g = Matrix::zeros(cols(), cols(), precision);
-  constexpr Int slab_bytes = Int{64} << 20;
-  Int height = rows_within_budget(std::max(panel_rows, slab_bytes / std::max<Int>(1, cols() * 8)), cols() * 8, 1);
-  dispatch(dtype(), [&]<class T>() {
-    dispatch(precision, [&]<class G>() {
-      if constexpr (std::is_same_v<T, G>) {
-        each_slab<T>(height, [&](View<T> slab) { blas::gram(slab, true, g.view<T>()); });
-      } else {
-        Matrix wide(std::min(height, std::max<Int>(rows(), 1)), cols(), precision);
-        each_slab<T>(height, [&](View<T> slab) {
+  Matrix right = dispatch(dtype(), [&]<class T>() {
+    TransposedSum<T> sum(cols(), a);
+    Matrix wide(0, 0, precision);
+    each_slab<T>([&](Int first, View<T> slab) {
+      if (a.cols() > 0) {
+        Int panels = (slab.rows + panel_rows - 1) / panel_rows;
+#pragma omp parallel for schedule(static, 1)
+        for (Int p = 0; p < panels; ++p)
+          sum.add(omp_get_thread_num(), first + p * panel_rows,
+                  slab.rows_from(p * panel_rows, std::min(panel_rows, slab.rows - p * panel_rows)));
+      }
+      dispatch(precision, [&]<class G>() {
+        if constexpr (std::is_same_v<T, G>) {
+          blas::gram(slab, true, g.view<G>());
+        } else {
+          if (wide.rows() < slab.rows) wide = Matrix(slab.rows, cols(), precision);
           View<G> converted = wide.view<G>().rows_from(0, slab.rows);
           parallel_for(slab.rows, slab.rows * slab.cols,
                        [&](Int i) { std::copy_n(slab.line(i), slab.cols, converted.line(i)); });
           blas::gram(converted, true, g.view<G>());
-        });
-      }
+        }
+      });
     });
+    return sum.total();
   });
   blas::mirror(g);
   timers::add("block:gram", now() - start);
-  return g;
+  return {g, right};
 }
 
 Matrix Block::dense() {
@@ -241,42 +316,53 @@ Matrix Block::rows(const Index& j) {
   dispatch(dtype(), [&]<class T>() {
     auto to = mine.view<T>();
     if (filled_ && make_room()) {
-      for (Int i = 0; i < here.size(); ++i) std::copy_n(slab_.view<T>().line(here[i]), cols(), to.line(i));
+      Matrix line = panel_room<T>(1, cols());
+      for (Int i = 0; i < here.size(); ++i) std::copy_n(panel<T>(here[i], 1, line.view<T>()).data, cols(), to.line(i));
       return;
     }
     Timer timer(source_->name());
-    Int step = source_->main_thread_only() ? std::max<Int>(1, here.size()) : 64,
-        steps = (here.size() + step - 1) / step;
-    auto fill = [&](Int p) {
+    Int step = source_->main_thread_only() ? std::max<Int>(1, here.size()) : 64;
+    each_part(source_->main_thread_only(), (here.size() + step - 1) / step, mine.size() * x.d(), [&](Int p) {
       Int first = p * step, count = std::min(step, here.size() - first);
       source_->fill_rows<T>({here.values().data() + first, static_cast<std::size_t>(count)},
                             to.rows_from(first, count));
-    };
-    if (source_->main_thread_only())
-      for (Int p = 0; p < steps; ++p) fill(p);
-    else
-      parallel_for(steps, mine.size() * x.d(), fill);
+    });
   });
   return comm::allgather_owned(mine, x.layout(), j);
 }
 
 std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
-                                    std::optional<Index> rows, const DataSet& centers) {
+                                    std::optional<Index> rows, const DataSet& centers, Keep keep) {
   require(columns.size() > 0, "KernelBlock: at least one column expected");
   columns.require_within("KernelBlock", centers.n());
   require(centers.d() == x.d(), "KernelBlock: the centres have {} columns, X has {}", centers.d(), x.d());
   require(centers.sparse() == x.sparse(), "KernelBlock: X and the centres must both be sparse or both be dense");
   if (x.sparse())
     return std::make_shared<Block>(
-        std::make_unique<SparseKernelPanels>(x, std::move(rows), std::move(kernel), centers.gather_sparse(columns)));
+        std::make_unique<SparseKernelPanels>(x, std::move(rows), std::move(kernel), centers.gather_sparse(columns)),
+        keep);
   return std::make_shared<Block>(
-      std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), centers.gather(columns)));
+      std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), centers.gather(columns)), keep);
+}
+
+std::optional<Matrix> kernel_square(const DataSet& x, const Index& rows, std::shared_ptr<Kernel> kernel, int root) {
+  require(root >= 0 && root < comm::size(), "KernelSquare: a rank in 0..{} expected, got {}", comm::size() - 1, root);
+  rows.require_within("KernelSquare", x.n());
+  Csr sparse = x.sparse() ? x.gather_sparse(rows) : Csr();
+  Matrix dense = x.sparse() ? Matrix() : x.gather(rows);
+  if (comm::rank() != root) return std::nullopt;
+  std::unique_ptr<PanelSource> source;
+  if (x.sparse())
+    source = std::make_unique<SparseKernelPanels>(DataSet::own(sparse), std::nullopt, std::move(kernel), sparse);
+  else
+    source = std::make_unique<KernelPanels>(DataSet::own(dense), std::nullopt, std::move(kernel), dense);
+  return Block(std::move(source), Keep::while_it_fits).dense();
 }
 
 std::shared_ptr<Block> random_features_block(const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map,
-                                             std::optional<Index> rows) {
+                                             std::optional<Index> rows, Keep keep) {
   require(features.size() > 0, "RandomFeaturesBlock: at least one feature expected");
-  return std::make_shared<Block>(std::make_unique<FeaturePanels>(x, std::move(rows), std::move(map), features));
+  return std::make_shared<Block>(std::make_unique<FeaturePanels>(x, std::move(rows), std::move(map), features), keep);
 }
 
 }  // namespace kbcd

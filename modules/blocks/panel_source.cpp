@@ -22,6 +22,8 @@ View<T> scratch(Int rows, Int cols) {
   return {room.data(), rows, cols, cols};
 }
 
+constexpr Int columns_in_cache = 512;  // of a panel, between the product and what follows it; whole strips
+
 template <class T>
 void normalize_rows(View<T> x) {
   for (Int i = 0; i < x.rows; ++i) {
@@ -96,48 +98,78 @@ KernelPanels::KernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr
     require(all_finite(norms_), "KernelBlock: the squared length of a row is beyond {}; scale the data",
             kbcd::name(dtype()));
   }
-  if (kernel_->metric() == Metric::cosine) dispatch(dtype(), [&]<class T>() { normalize_rows(centers_.view<T>()); });
+  dispatch(dtype(), [&]<class T>() {
+    if (kernel_->metric() == Metric::cosine) normalize_rows(centers_.view<T>());
+    if (kernel_->metric() != Metric::manhattan) packed_ = tiles::Columns<T>(centers_.view<T>().t());
+  });
+}
+
+// The rows as the metric wants them, packed; sqeuclidean: −2 of them, and their squared lengths.
+template <class T>
+void KernelPanels::pack(Rows rows, tiles::Rows<T>& packed, std::vector<T>& norms) const {
+  auto x = data().local().view<T>();
+  Metric metric = kernel_->metric();
+  Int count = static_cast<Int>(rows.size()), group = packed.group_rows();
+  packed.resize(count, x.cols);
+  norms.resize(count);
+  auto lines = scratch<T, 1>(group, x.cols);
+  for (Int first = 0; first < count; first += group) {
+    Int here = std::min(group, count - first);
+    for (Int i = 0; i < here; ++i) {
+      Line<T> line(lines.line(i), x.cols);
+      line = Line<T>(x.line(rows[first + i]), x.cols);
+      if (metric == Metric::sqeuclidean) {
+        line -= Line<T>(origin_.view<T>().data, x.cols);
+        norms[first + i] = line.square().sum();
+        require(std::isfinite(norms[first + i]),
+                "KernelBlock: the squared length of a row is beyond {}; scale the data", kbcd::name(dtype_of<T>));
+      }
+    }
+    if (metric == Metric::cosine) normalize_rows(lines.rows_from(0, here));
+    packed.set(first, here, lines.data, lines.ld, metric == Metric::sqeuclidean ? T(-2) : T(1));
+  }
+}
+
+// ‖x − c‖² = ‖x‖² + ‖c‖² − 2 x·c from the last term, for the centres from `first`; rounding must not leave it
+// negative, and where the difference lost its digits it is computed once more without it.
+template <class T>
+void KernelPanels::squared_distances(const T* x, T norm, Int first, View<T> out) const {
+  T *line = out.data, *norms = norms_.view<T>().data + first, least = 0;
+#pragma omp simd reduction(min : least)
+  for (Int j = 0; j < out.cols; ++j) {
+    T both = norms[j] + norm, distance = line[j] + both;
+    line[j] = distance > 0 ? distance : 0;
+    least = std::min(least, distance - T(lost_digits) * both);
+  }
+  if (!(least < 0)) return;
+  auto c = centers_.view<T>();
+  Line<T> origin(origin_.view<T>().data, c.cols), row(const_cast<T*>(x), c.cols);
+  for (Int j = 0; j < out.cols; ++j)
+    if (line[j] < T(lost_digits) * (norm + norms[j]))
+      line[j] = (row - origin - Line<T>(c.line(first + j), c.cols)).square().sum();
 }
 
 template <class T>
-void KernelPanels::panel(View<T> x, View<T> out) const {
-  auto c = centers_.view<T>();
+void KernelPanels::panel(Rows rows, View<T> out) const {
   Metric metric = kernel_->metric();
   if (metric == Metric::manhattan) {
-    manhattan(x, c, out);
-  } else if (metric == Metric::dot) {
-    blas::gemm(T(1), x, c.t(), false, out);
-  } else {
-    auto rows = scratch<T, 1>(x.rows, x.cols);
-    for (Int i = 0; i < x.rows; ++i) {
-      Line<T> row(rows.line(i), x.cols);
-      row = Line<T>(x.line(i), x.cols);
-      if (metric == Metric::sqeuclidean) row -= Line<T>(origin_.view<T>().data, x.cols);
-    }
-    if (metric == Metric::cosine) {
-      normalize_rows(rows);
-      blas::gemm(T(1), rows, c.t(), false, out);
-    } else {
-      // ‖x − c‖² = ‖x‖² + ‖c‖² − 2 x·c, where rounding must not leave it negative.
-      blas::gemm(T(-2), rows, c.t(), false, out);
-      Line<T> norms(norms_.view<T>().data, out.cols);
-      for (Int i = 0; i < out.rows; ++i) {
-        Line<T> line(out.line(i), out.cols), row(rows.line(i), x.cols);
-        T norm = row.square().sum();
-        require(std::isfinite(norm), "KernelBlock: the squared length of a row is beyond {}; scale the data",
-                kbcd::name(dtype_of<T>));
-        line = (line + norms + norm).max(T(0));
-        // Where the difference lost its digits, once more without it.
-        if ((line < T(lost_digits) * (norms + norm)).any())
-          for (Int j = 0; j < out.cols; ++j)
-            if (line[j] < T(lost_digits) * (norm + norms[j]))
-              line[j] = (row - Line<T>(c.line(j), x.cols)).square().sum();
-        if (!kernel_->main_thread_only()) kernel_->kappa(out.rows_from(i, 1));  // while the line is in cache
-      }
-      if (!kernel_->main_thread_only()) return;
+    manhattan(dense_rows<T>(rows), centers_.view<T>(), out);
+    return kernel_->kappa(out);
+  }
+  auto x = data().local().view<T>();
+  thread_local tiles::Rows<T> packed;
+  thread_local std::vector<T> norms;
+  pack(rows, packed, norms);
+  for (Int first = 0; first < out.cols; first += columns_in_cache) {
+    View<T> columns = out.cols_from(first, std::min(columns_in_cache, out.cols - first));
+    tiles::multiply(packed, std::get<tiles::Columns<T>>(packed_), first, columns);
+    for (Int i = 0; i < out.rows; ++i) {
+      View<T> line = columns.rows_from(i, 1);
+      if (metric == Metric::sqeuclidean) squared_distances(x.line(rows[i]), norms[i], first, line);
+      if (!kernel_->main_thread_only()) kernel_->kappa(line);
     }
   }
-  kernel_->kappa(out);
+  if (kernel_->main_thread_only()) kernel_->kappa(out);
 }
 
 FeaturePanels::FeaturePanels(DataSet x, std::optional<Index> rows, std::shared_ptr<FeatureMap> map,

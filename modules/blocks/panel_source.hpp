@@ -2,8 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <variant>
 #include <vector>
 
+#include "core/tiles.hpp"
 #include "modules/data/dataset.hpp"
 #include "modules/features/feature_map.hpp"
 #include "modules/kernels/kernel.hpp"
@@ -59,17 +61,22 @@ class KernelPanels : public PanelSource {
   bool main_thread_only() const override { return kernel_->main_thread_only(); }
 
  protected:
-  void compute(Rows rows, View<float> out) const override { panel(dense_rows<float>(rows), out); }
-  void compute(Rows rows, View<double> out) const override { panel(dense_rows<double>(rows), out); }
+  void compute(Rows rows, View<float> out) const override { panel(rows, out); }
+  void compute(Rows rows, View<double> out) const override { panel(rows, out); }
 
  private:
   template <class T>
-  void panel(View<T> x, View<T> out) const;
+  void panel(Rows rows, View<T> out) const;
+  template <class T>
+  void pack(Rows rows, tiles::Rows<T>& packed, std::vector<T>& norms) const;
+  template <class T>
+  void squared_distances(const T* x, T norm, Int first, View<T> line) const;
 
   std::shared_ptr<Kernel> kernel_;
   Matrix centers_;  // as the metric wants them: shifted (sqeuclidean), of unit norm (cosine)
   Matrix origin_;   // sqeuclidean: the mean centre, subtracted from both sides so that f32 keeps its digits
   Matrix norms_;    // sqeuclidean: ‖c‖² for each centre
+  std::variant<tiles::Columns<float>, tiles::Columns<double>> packed_;  // the centres, for products with rows
 };
 
 // z_j(x) for the features j of a block of a map.

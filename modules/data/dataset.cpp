@@ -56,6 +56,16 @@ DataSet DataSet::from_matrix(const Matrix& all) {
   return {all.rows(), all.row_block(layout.first(comm::rank()), layout.count(comm::rank())).clone(), "DataSet"};
 }
 
+DataSet DataSet::own(Matrix rows) {
+  return DataSet(Layout{rows.rows(), 1}, rows);
+}
+
+DataSet DataSet::own(Csr rows) {
+  DataSet data(Layout{rows.rows, 1}, Matrix());
+  data.csr_ = std::make_shared<const Csr>(std::move(rows));
+  return data;
+}
+
 DataSet DataSet::generate(Int n, Int d, const std::function<Matrix(Int, Int)>& rows) {
   require(n >= 1 && d >= 1, "DataSet.generate: at least one row and one column expected, got {}x{}", n, d);
   Layout layout = comm::layout(n);

@@ -18,6 +18,9 @@ class DataSet {
   DataSet(Int n, Csr local, const std::string& source);
   // Each rank keeps its rows of a matrix that every rank has.
   static DataSet from_matrix(const Matrix& all);
+  // Rows that this rank has for itself: it holds all of them.
+  static DataSet own(Matrix rows);
+  static DataSet own(Csr rows);
   // rows(first, count) gives rows [first, first + count).
   static DataSet generate(Int n, Int d, const std::function<Matrix(Int first, Int count)>& rows);
 
@@ -40,6 +43,7 @@ class DataSet {
   Index local_rows(const Index& rows) const;  // where those of `rows` that live here are in local()
 
  private:
+  DataSet(Layout layout, Matrix local) : layout_(layout), local_(std::move(local)) {}
   Layout layout_;
   Matrix local_;
   std::shared_ptr<const Csr> csr_;  // instead of local_, when sparse

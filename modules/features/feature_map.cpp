@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <variant>
 
-#include "core/blas.hpp"
 #include "core/elementwise.hpp"
 #include "core/random.hpp"
+#include "core/tiles.hpp"
 
 namespace kbcd {
 namespace {
@@ -19,7 +20,9 @@ std::vector<FeatureMapFormat>& formats() {
 
 class CosineBlock : public FeatureBlock {
  public:
-  CosineBlock(Matrix omega, Matrix phase, double scale) : omega_(omega), phase_(phase), scale_(scale) {}
+  CosineBlock(Matrix omega, Matrix phase, double scale) : omega_(omega), phase_(phase), scale_(scale) {
+    dispatch(omega.dtype(), [&]<class T>() { packed_ = tiles::Columns<T>(omega.view<T>().t()); });
+  }
   void apply(View<float> x, View<float> z) const override { cosines(x, z); }
   void apply(View<double> x, View<double> z) const override { cosines(x, z); }
 
@@ -30,6 +33,7 @@ class CosineBlock : public FeatureBlock {
             "RandomFeaturesBlock: {} features of {} columns take {} MB; lower b or raise --memory", omega_.rows(),
             omega_.cols(), bytes >> 20);
     omega_ = omega_.t().clone();
+    packed_ = {};
   }
   void apply(const Csr& x, std::span<const Int> rows, View<float> z) const override { sparse_cosines(x, rows, z); }
   void apply(const Csr& x, std::span<const Int> rows, View<double> z) const override { sparse_cosines(x, rows, z); }
@@ -40,8 +44,15 @@ class CosineBlock : public FeatureBlock {
 
   template <class T>
   void cosines(View<T> x, View<T> z) const {
-    blas::gemm(T(1), x, omega_.view<T>().t(), false, z);
-    shift_and_cos(z);
+    thread_local tiles::Rows<T> rows;
+    rows.resize(x.rows, x.cols);
+    for (Int i = 0, group = rows.group_rows(); i < x.rows; i += group)
+      rows.set(i, std::min(group, x.rows - i), x.line(i), x.ld);
+    for (Int first = 0; first < z.cols; first += columns_in_cache) {
+      View<T> columns = z.cols_from(first, std::min(columns_in_cache, z.cols - first));
+      tiles::multiply(rows, std::get<tiles::Columns<T>>(packed_), first, columns);
+      shift_and_cos(columns, first);
+    }
   }
 
   template <class T>
@@ -54,19 +65,21 @@ class CosineBlock : public FeatureBlock {
       for (Int e = x.starts[rows[i]]; e < x.starts[rows[i] + 1]; ++e)
         line += values[e] * Line<T>(omega.line(x.columns[e]), z.cols);
     }
-    shift_and_cos(z);
+    shift_and_cos(z, 0);
   }
 
   template <class T>
-  void shift_and_cos(View<T> z) const {
-    Line<T> phase(phase_.view<T>().data, z.cols);
+  void shift_and_cos(View<T> z, Int first) const {
+    Line<T> phase(phase_.view<T>().data + first, z.cols);
     for (Int i = 0; i < z.rows; ++i) {
       Line<T> line(z.line(i), z.cols);
       line = T(scale_) * (line + phase).cos();
     }
   }
 
-  Matrix omega_;  // a row a feature; transposed for sparse rows
+  static constexpr Int columns_in_cache = 512;  // of a panel, between the product and the cosine; whole strips
+  Matrix omega_;                                // a row a feature; transposed for sparse rows
+  std::variant<tiles::Columns<float>, tiles::Columns<double>> packed_;  // omega, for products with dense rows
   Matrix phase_;
   double scale_;
 };

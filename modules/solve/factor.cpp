@@ -29,6 +29,11 @@ Factor::Factor(const Matrix& h, bool may_jitter, const char* what) {
   }
 }
 
+Matrix Factor::times(const Matrix& b) const {
+  require(b.rows() == size(), "Factor:times: a Matrix of {} rows expected, got {}", size(), b.shape());
+  return blas::product(l_, blas::product(l_.t(), b));
+}
+
 Matrix Factor::solve(const Matrix& b) const {
   Timer timer("solve");
   require(b.rows() == size(), "solve: a right-hand side of {} rows expected, got {}", size(), b.shape());

@@ -14,6 +14,7 @@ class Factor {
   Int size() const { return l_.rows(); }
   double jitter() const { return jitter_; }
   const Matrix& lower() const { return l_; }
+  Matrix times(const Matrix& b) const;  // H b
   Matrix solve(const Matrix& b) const;  // H^-1 b, f64
 
  private:

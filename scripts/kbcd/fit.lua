@@ -6,7 +6,7 @@ local kbcd = require "kbcd"
 local methods = {}
 
 function methods.full(X, Y, s, o)
-  o.kernel, o.fitted = s.kernel, true
+  o.kernel = s.kernel
   return kbcd.full_kernel(X, Y, o)
 end
 

@@ -1,58 +1,85 @@
--- full_kernel: the paper's Algorithm 1, corrected. Block Gauss–Seidel on (K + nλI) α = Y: for a block I of rows, with
--- K_b = K([n], I) and K_bb = K(I, I),
+-- full_kernel: the paper's Algorithm 1, corrected. Block Gauss–Seidel on (K + nλI) α = Y: for a block I of rows,
 --
---     solve (K_bb + nλ I_b) Δ = Y_b − K_bᵀ α − nλ α_b,     α_b ← α_b + Δ
+--     α_I ← (K(I,I) + nλ I)⁻¹ (Y_I − Σ_J K(I,J) α_J),     J the other blocks.
 --
--- which is the printed update written for the change Δ. α is n x k, each rank holds its own rows; with several λ the
--- models lie side by side in one n x (kL) matrix and share every K_b.
+-- K is symmetric, so K(J,I) serves twice: with J later in the epoch's order than I, for what α_J of the last epoch gives I
+-- now, and for what the new α_I will give J. With T = K(later, I), generated once, and l collecting the latter,
+--
+--     α_I ← (K(I,I) + nλ I)⁻¹ (Y_I − l_I − Tᵀ α_later),     l_later ← l_later + T α_I
+--
+-- are the same iterates for half the kernel (form = "half"); form = "plain" generates K(J,I) for all other blocks J. α is
+-- n x k, each rank holds its own rows; with several λ the models lie side by side in n x (kL) and share every T.
 
 local kbcd = require "kbcd"
 local options, steps = require "kbcd.options", require "kbcd.steps"
-local Matrix = kbcd.Matrix
+local Matrix, Index = kbcd.Matrix, kbcd.Index
 
 kbcd.system.docs.full_kernel = [[full_kernel(X, Y, options)
 An iterator of block steps of the full kernel machine (Algorithm 1). options: kernel; lambdas (a number or a list);
 b = 2048 (block size, at most n); epochs = 1; partition = "fresh" (anew each epoch) or "fixed" (as in the paper);
-tol = 0 (stop after the epoch in which the model changed by no more, relatively); jitter = false; seed;
-test (a DataSet: step.test_scores follows every block); fitted = false (true: step.model:fitted() is kept, of each row as of
-the last visit of its block). step.residual: |Y - (K + n lambda I) alpha| / |Y| over the epoch's blocks, each before its step.
+form = "half" (every kernel entry is generated once an epoch and used twice; a fixed partition is visited in one order) or
+"plain" (as in the paper; the same iterates); cache = "f32", "f16" or "none": how the blocks of a fixed partition are kept
+from epoch to epoch, as far as the memory budget goes; tol = 0 (stop after the epoch in which the model changed by no more,
+relatively); jitter = false; seed; test (a DataSet: step.test_scores follows every block).
+step.residual: |Y - (K + n lambda I) alpha| / |Y| over the epoch's blocks, each before its step. step.model:fitted() is of
+each row as of the last visit of its block.
 for step in full_kernel(X, Y, o) do … step.epoch, step.block, step.epoch_end, step.change, step.model[1]:predict(Xtest) end]]
 
 return function(X, Y, given)
   Y = kbcd.targets("full_kernel", X, Y)
   local o = options.algorithm("full_kernel", given, X.n, "n", "fresh", {
-    kernel = { options.kernel }, fitted = { options.flag, false },
+    kernel = { options.kernel }, form = { options.one_of("half", "plain"), "half" },
   })
-  local n, k, L = X.n, Y.ncols, #o.lambdas
-  local alpha = Matrix.zeros(X.local_n, k * L)
-  local F = o.fitted and Matrix.zeros(X.local_n, k * L)          -- (Kα)_b as of each block's last visit
-  local missed, size = {}, 0                                        -- squares of residuals and targets of this epoch
+  local n, k, L, half = X.n, Y.ncols, #o.lambdas, o.form == "half"
+  o.order = half and o.partition == "fixed" and "fixed" or nil  -- so that what is later stays so, and T can be kept
+  local alpha, l = Matrix.zeros(X.local_n, k * L), Matrix.zeros(X.local_n, k * L)
+  local missed, size = {}, 0                                      -- squares of residuals and targets of this epoch
 
-  local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
+  local panels = kbcd.kept_blocks(o, function(block, keep)
+    local rows = half and block.later() or Index.concat{ block.earlier(), block.later() }
+    return kbcd.KernelBlock(X, block.I, o.kernel, { rows = rows, keep = keep }), X:local_rows(rows)
+  end)
+  local factors = kbcd.factors{
+    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = kbcd.size(),
+    begin = function(block, root)
+      local K_bb = kbcd.KernelSquare(X, block.I, o.kernel, root)
+      return function() return K_bb end
+    end,
+    system = function(K_bb, lambda) return K_bb:to("f64"):add_diagonal(n * lambda) end,
+  }
 
-  local function update(I, done)
-    local K_b, S_b = kbcd.KernelBlock(X, I, o.kernel), kbcd.Selector(n, I)
-    local R, Y_b, alpha_b = kbcd.allreduce(K_b:t() * alpha, S_b:t() * Y, S_b:t() * alpha)
-    local K_bb, Delta, residual = K_b:rows(I), Matrix.zeros(#I, k * L), {}
-    local fit = F and R:clone()
-    size = (done == 1 and 0 or size) + Y_b:norm() ^ 2
-    for l, lambda in ipairs(o.lambdas) do
-      local H = K_bb:to("f64"):add_diagonal(n * lambda)
-      local P = Y_b - own(R, l):add(own(alpha_b, l), n * lambda)
-      own(Delta, l):copy(kbcd.local_solve(H, P, { jitter = o.jitter }))
-      missed[l] = (done == 1 and 0 or missed[l]) + P:norm() ^ 2
-      residual[l] = math.sqrt(missed[l] / size)
+  local function update(block)
+    if block.done == 1 then l:fill(0) size = 0 end
+    local T, here = panels.get(block)
+    local S_b = kbcd.Selector(n, block.I)
+    local first = half and block.epoch == 1  -- then α_later = 0
+    local R = first and Matrix.zeros(#block.I, k * L) or T:t() * alpha:take(here)
+    local l_b, Y_b, alpha_b
+    R, l_b, Y_b, alpha_b = kbcd.allreduce(R, S_b:t() * l, S_b:t() * Y, S_b:t() * alpha)
+    local new, squares = factors.solve(block, kbcd.repeat_columns(Y_b, L):sub(R):sub(l_b), alpha_b)
+    local Delta, residual = new - alpha_b, {}
+    alpha:add(S_b * Delta)
+    if half then l:add_rows(here, T * new) end
+    panels.done(block)
+    size = size + Y_b:norm() ^ 2
+    for i = 1, L do
+      missed[i] = (block.done == 1 and 0 or missed[i]) + squares:get(1, i)
+      residual[i] = math.sqrt(missed[i] / size)
     end
-    alpha:add(S_b * kbcd.bcast(Delta))  -- rank 0's, so that rounding never parts the ranks
-    if F then F:sub(S_b * (S_b:t() * F)):add(S_b * fit:add(K_bb:to("f64") * Delta)) end
     return Delta, alpha_b, residual
+  end
+
+  -- A block's own equations hold after its visit: (Kα)_b = Y_b − nλ α_b.
+  local function fitted()
+    local F = alpha:clone()
+    for i, lambda in ipairs(o.lambdas) do F:cols((i - 1) * k + 1, i * k):scale(-n * lambda):add(Y) end
+    return F
   end
 
   -- f(x) = K(x, [n]) α
   return steps("full_kernel", o, n, update, kbcd.path{
-    lambdas = o.lambdas, k = k, d = X.d, coefficients = alpha, count = n, b = o.b, test = o.test,
+    lambdas = o.lambdas, k = k, d = X.d, coefficients = alpha, count = n, b = o.b, test = o.test, fitted = fitted,
     block = function(Z, I) return kbcd.KernelBlock(Z, I, o.kernel, { centers = X }) end,
     rows = function(C, I) return kbcd.allreduce(kbcd.Selector(n, I):t() * C) end,
-    fitted = function() return F or error("full_kernel: fitted() needs the option fitted = true", 4) end,
   })
 end

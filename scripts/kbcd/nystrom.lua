@@ -13,7 +13,7 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 kbcd.system.docs.nystrom = [[nystrom(X, Y, options)
 An iterator of block steps of Nyström kernel regression (Algorithm 2). options: kernel; lambdas (a number or a list);
 p (centres, at most n); b = min(2048, p) (block size); gamma = 0 (stabiliser); epochs = 1; partition = "fixed" or "fresh";
-tol = 0; jitter = false (true: add a growing multiple of I to a block that is not positive definite); seed; test (a DataSet:
+cache = "f32", "f16" or "none" (how the blocks of a fixed partition are kept from epoch to epoch); tol = 0; jitter = false (true: add a growing multiple of I to a block that is not positive definite); seed; test (a DataSet:
 step.test_scores follows every block). step.residual: |E| / |Y| with E = Y - (K_J + n lambda S_J) alpha.]]
 
 return function(X, Y, given)
@@ -29,19 +29,34 @@ return function(X, Y, given)
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
 
-  local function update(B)
-    local I = J:take(B)
-    local K_b, S_b = kbcd.KernelBlock(X, I, o.kernel), kbcd.Selector(n, I)
-    local G, P = kbcd.allreduce(K_b:gram("f64"), K_b:t() * E)
-    local K_bb, alpha_b, Delta = K_b:rows(I), alpha:take(B), Matrix.zeros(#B, k * L)
-    for l, lambda in ipairs(o.lambdas) do
-      local H = G:clone():add(K_bb, n * lambda):add_diagonal(n * lambda * o.gamma)
-      own(P, l):add(own(alpha_b, l), -n * lambda * o.gamma)
-      own(Delta, l):copy(kbcd.local_solve(H, own(P, l), { jitter = o.jitter }))
-    end
-    alpha:add_rows(B, kbcd.bcast(Delta))  -- rank 0's, so that rounding never parts the ranks
+  local blocks = kbcd.kept_blocks(o, function(block, keep)
+    return kbcd.KernelBlock(X, J:take(block.I), o.kernel, { keep = keep })
+  end)
+  local P  -- K_bᵀE of the step at hand, where it came with the Gram
+  local factors = kbcd.factors{
+    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = blocks.ahead(X, o.b),
+    begin = function(block, root)
+      local K_b, G = blocks.get(block), nil
+      if root == 0 then G, P = K_b:normal(E, "f64") else G = K_b:gram("f64") end
+      local sum, K_bb = kbcd.ireduce_symmetric(G, root), kbcd.KernelSquare(X, J:take(block.I), o.kernel, root)
+      return function() sum:wait() return { G = G, K_bb = K_bb } end
+    end,
+    system = function(of, lambda)
+      return of.G:clone():add(of.K_bb, n * lambda):add_diagonal(n * lambda * o.gamma)
+    end,
+  }
+
+  local function update(block)
+    local B, S_b, K_b = block.I, kbcd.Selector(n, J:take(block.I)), blocks.get(block)
+    factors.prepare(block)
+    local right, alpha_b = kbcd.allreduce(P or K_b:t() * E), alpha:take(B)
+    P = nil
+    for l, lambda in ipairs(o.lambdas) do own(right, l):add(own(alpha_b, l), -n * lambda * o.gamma) end
+    local Delta = factors.solve(block, right)
+    alpha:add_rows(B, Delta)
     E:sub(K_b * Delta)
     for l, lambda in ipairs(o.lambdas) do own(E, l):sub(S_b * (own(Delta, l) * (n * lambda))) end
+    blocks.done(block)
     return Delta, alpha_b, kbcd.relative_norms(E, Y, L)
   end
 

@@ -73,7 +73,8 @@ function options.algorithm(owner, given, count, of, partition, own)
   local schema = {
     lambdas = { options.lambdas }, b = { options.count, math.min(2048, count) }, epochs = { options.count, 1 },
     tol = { options.not_negative, 0 }, jitter = { options.flag, false }, seed = { options.seed, runtime.seed() },
-    partition = { options.one_of("fresh", "fixed"), partition }, test = { options.data, false },
+    partition = { options.one_of("fresh", "fixed"), partition }, cache = { options.one_of("f32", "f16", "none"), "f32" },
+    test = { options.data, false },
   }
   for name, entry in pairs(own) do schema[name] = entry end
   local o = options.read(owner, given, schema, 4)

@@ -12,7 +12,8 @@ local Matrix = kbcd.Matrix
 
 kbcd.system.docs.random_features = [[random_features(X, Y, options)
 An iterator of block steps of random feature regression (Algorithm 3). options: map (as from features.fourier{kernel, p});
-lambdas (a number or a list); b = min(2048, p) (block size); epochs = 1; partition = "fixed" or "fresh"; tol = 0;
+lambdas (a number or a list); b = min(2048, p) (block size); epochs = 1; partition = "fixed" or "fresh"; cache = "f32", "f16"
+or "none" (how the blocks of a fixed partition are kept from epoch to epoch); tol = 0;
 jitter = false; seed (of the order of blocks; the features have the map's); test (a DataSet: step.test_scores follows every
 block). step.residual: |Y - Z w| / |Y|.]]
 
@@ -25,17 +26,31 @@ return function(X, Y, given)
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
 
-  local function update(I)
-    local Z_b = kbcd.RandomFeaturesBlock(X, I, o.map)
-    local G, P = kbcd.allreduce(Z_b:gram(), Z_b:t() * E)
-    local w_b, Delta = w:take(I), Matrix.zeros(#I, k * L)
-    for l, lambda in ipairs(o.lambdas) do
-      local H = G:to("f64"):add_diagonal(n * lambda)
-      own(P, l):add(own(w_b, l), -n * lambda)
-      own(Delta, l):copy(kbcd.local_solve(H, own(P, l), { jitter = o.jitter }))
-    end
-    w:add_rows(I, kbcd.bcast(Delta))  -- rank 0's, so that rounding never parts the ranks
+  local blocks = kbcd.kept_blocks(o, function(block, keep)
+    return kbcd.RandomFeaturesBlock(X, block.I, o.map, { keep = keep })
+  end)
+  local P  -- Z_bᵀE of the step at hand, where it came with the Gram
+  local factors = kbcd.factors{
+    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = blocks.ahead(X, o.b),
+    begin = function(block, root)
+      local Z_b, G = blocks.get(block), nil
+      if root == 0 then G, P = Z_b:normal(E) else G = Z_b:gram() end
+      local sum = kbcd.ireduce_symmetric(G, root)
+      return function() sum:wait() return G end
+    end,
+    system = function(G, lambda) return G:to("f64"):add_diagonal(n * lambda) end,
+  }
+
+  local function update(block)
+    local I, Z_b = block.I, blocks.get(block)
+    factors.prepare(block)
+    local right, w_b = kbcd.allreduce(P or Z_b:t() * E), w:take(I)
+    P = nil
+    for l, lambda in ipairs(o.lambdas) do own(right, l):add(own(w_b, l), -n * lambda) end
+    local Delta = factors.solve(block, right)
+    w:add_rows(I, Delta)
     E:sub(Z_b * Delta)
+    blocks.done(block)
     return Delta, w_b, kbcd.relative_norms(E, Y, L)
   end
 

@@ -1,0 +1,271 @@
+#include "core/tiles.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kbcd::tiles {
+namespace {
+
+constexpr Int depth_in_cache = 400;  // longer sums are taken in parts, so that a strip stays in L1
+constexpr int line_bytes = 64;
+
+// One tile: c(i, j) = Σ_k a(i, k) b(k, j) + (accumulate ? c(i, j) : 0) for i < rows, j < vectors · lanes.
+// a(i, k) is at a[k · rows + i] when packed, else at a[i · a_step + k]; b(k, ·) is at b[k · b_step].
+template <class T, int bytes, int rows, int vectors, bool packed>
+[[gnu::always_inline]] inline void tile(Int depth, const T* a, Int a_step, const T* b, Int b_step, bool accumulate,
+                                        T* c, Int c_step) {
+  typedef T Vector __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
+  constexpr int lanes = bytes / sizeof(T);
+  Vector sums[rows][vectors];
+  for (int i = 0; i < rows; ++i)
+    for (int v = 0; v < vectors; ++v)
+      sums[i][v] = accumulate ? *reinterpret_cast<Vector*>(c + i * c_step + v * lanes) : Vector{};
+  for (Int k = 0; k < depth; ++k) {
+    Vector right[vectors];
+    for (int v = 0; v < vectors; ++v) right[v] = *reinterpret_cast<const Vector*>(b + k * b_step + v * lanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      T left = packed ? a[k * rows + i] : a[i * a_step + k];
+      for (int v = 0; v < vectors; ++v) sums[i][v] += left * right[v];
+    }
+  }
+  for (int i = 0; i < rows; ++i)
+    for (int v = 0; v < vectors; ++v) *reinterpret_cast<Vector*>(c + i * c_step + v * lanes) = sums[i][v];
+}
+
+template <class T>
+using TileFunction = void (*)(Int depth, const T* a, Int a_step, const T* b, Int b_step, bool accumulate, T* c,
+                              Int c_step);
+
+// The tile for one kind of CPU: `group` packed rows or `lines` rows where they lie, by one or two vectors.
+template <class T>
+struct Machine {
+  const char* name;
+  int lanes, group, lines;
+  TileFunction<T> packed[2], unpacked[2];
+};
+
+constexpr int most_rows = 14, most_lanes = 16;
+
+#define KBCD_TILE(name, target, bytes, rows, is_packed)                                                            \
+  template <class T, int vectors>                                                                                  \
+  target void name(Int depth, const T* a, Int a_step, const T* b, Int b_step, bool accumulate, T* c, Int c_step) { \
+    tile<T, bytes, rows, vectors, is_packed>(depth, a, a_step, b, b_step, accumulate, c, c_step);                  \
+  }
+#ifdef __x86_64__
+KBCD_TILE(avx512_packed, [[gnu::target("avx512f")]], 64, 14, true)
+KBCD_TILE(avx512_unpacked, [[gnu::target("avx512f")]], 64, 8, false)
+KBCD_TILE(avx2_packed, [[gnu::target("avx2,fma")]], 32, 6, true)
+KBCD_TILE(avx2_unpacked, [[gnu::target("avx2,fma")]], 32, 6, false)
+#endif
+KBCD_TILE(any_packed, , 16, 4, true)
+KBCD_TILE(any_unpacked, , 16, 4, false)
+#undef KBCD_TILE
+
+// Those that this CPU can run, the fastest first.
+template <class T>
+const std::vector<Machine<T>>& machines() {
+  static const std::vector<Machine<T>> all = [] {
+    std::vector<Machine<T>> list;
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f"))
+      list.push_back({"avx512",
+                      64 / sizeof(T),
+                      14,
+                      8,
+                      {avx512_packed<T, 1>, avx512_packed<T, 2>},
+                      {avx512_unpacked<T, 1>, avx512_unpacked<T, 2>}});
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+      list.push_back({"avx2",
+                      32 / sizeof(T),
+                      6,
+                      6,
+                      {avx2_packed<T, 1>, avx2_packed<T, 2>},
+                      {avx2_unpacked<T, 1>, avx2_unpacked<T, 2>}});
+#endif
+    list.push_back({"any cpu",
+                    16 / sizeof(T),
+                    4,
+                    4,
+                    {any_packed<T, 1>, any_packed<T, 2>},
+                    {any_unpacked<T, 1>, any_unpacked<T, 2>}});
+    return list;
+  }();
+  return all;
+}
+
+std::size_t chosen = 0;
+
+template <class T>
+const Machine<T>& machine() {
+  return machines<T>()[chosen];
+}
+
+// compute(to, step) writes a whole tile; where c has fewer rows or columns left, through a tile of its own.
+template <class T, class Compute>
+void at_edge(View<T> c, Int tile_rows, Int tile_cols, bool accumulate, Compute&& compute) {
+  if (c.rows >= tile_rows && c.cols >= tile_cols) return compute(c.data, c.ld);
+  Int rows = std::min(c.rows, tile_rows), cols = std::min(c.cols, tile_cols);
+  alignas(line_bytes) T room[most_rows * 2 * most_lanes] = {};
+  for (Int i = 0; accumulate && i < rows; ++i) std::copy_n(c.line(i), cols, room + i * tile_cols);
+  compute(room, tile_cols);
+  for (Int i = 0; i < rows; ++i) std::copy_n(room + i * tile_cols, cols, c.line(i));
+}
+
+template <class T>
+View<T> corner(View<T> c, Int i, Int j) {
+  return {c.data + i * c.ld + j, c.rows - i, c.cols - j, c.ld};
+}
+
+template <class T>
+T* first_aligned(T* data) {
+  auto address = reinterpret_cast<std::uintptr_t>(data);
+  return reinterpret_cast<T*>((address + line_bytes - 1) / line_bytes * line_bytes);
+}
+
+}  // namespace
+
+template <class T>
+T* Room<T>::at_least(Int count) {
+  Int spare = line_bytes / sizeof(T);
+  if (static_cast<Int>(room_.size()) < count + spare) room_.assign(count + spare, T(0));
+  return data_ = first_aligned(room_.data());
+}
+
+template <class T>
+Int Rows<T>::group_rows() {
+  return machine<T>().group;
+}
+
+template <class T>
+void Rows<T>::resize(Int rows, Int depth) {
+  Int group = group_rows();
+  rows_ = rows;
+  depth_ = depth;
+  room_.at_least((rows + group - 1) / group * group * depth);
+}
+
+template <class T>
+void Rows<T>::set(Int first, Int count, const T* lines, Int ld, T factor) {
+  Int group = group_rows();
+  T* to = room_.data() + first * depth_;
+  if (count < group) std::fill_n(to, group * depth_, T(0));
+  for (Int k = 0; k < depth_; ++k)
+    for (Int i = 0; i < count; ++i) to[k * group + i] = factor * lines[i * ld + k];
+}
+
+template <class T>
+Int Columns<T>::strip_cols() const {
+  return vectors_ * machine<T>().lanes;
+}
+
+template <class T>
+Columns<T>::Columns(View<T> b) : depth_(b.rows), cols_(b.cols), vectors_(b.cols <= machine<T>().lanes ? 1 : 2) {
+  Int wide = strip_cols(), strips = (cols_ + wide - 1) / wide;
+  room_ = Matrix(1, strips * wide * depth_ + wide, dtype_of<T>);
+  T* data = room_.view<T>().data;
+  start_ = first_aligned(data) - data;
+  data += start_;
+  parallel_for(strips, depth_ * cols_, [&](Int s) {
+    T* to = data + s * wide * depth_;
+    Int count = std::min(wide, cols_ - s * wide);
+    if (count < wide) std::fill_n(to, wide * depth_, T(0));
+    if (b.transposed) {
+      constexpr Int part = 16;  // of k at a time, so that what is read and written stays in cache
+      for (Int k0 = 0; k0 < depth_; k0 += part)
+        for (Int j = 0; j < count; ++j)
+          for (Int k = k0; k < std::min(k0 + part, depth_); ++k) to[k * wide + j] = b.line(s * wide + j)[k];
+    } else {
+      for (Int k = 0; k < depth_; ++k) std::copy_n(b.line(k) + s * wide, count, to + k * wide);
+    }
+  });
+}
+
+template <class T>
+void multiply(const Rows<T>& a, const Columns<T>& b, Int first, View<T> c) {
+  auto& m = machine<T>();
+  Int wide = b.strip_cols();
+  auto function = m.packed[b.vectors() - 1];
+  Int parts = std::max<Int>(1, (a.depth() + depth_in_cache - 1) / depth_in_cache);
+  Int part = (a.depth() + parts - 1) / parts;
+  for (Int p = 0, k = 0; p < parts; ++p, k += part)
+    for (Int j = 0; j < c.cols; j += wide)
+      for (Int i = 0; i < c.rows; i += m.group)
+        at_edge(corner(c, i, j), m.group, wide, k > 0, [&](T* to, Int step) {
+          function(std::min(part, a.depth() - k), a.group(i) + k * m.group, 0, b.strip(first + j) + k * wide, wide,
+                   k > 0, to, step);
+        });
+}
+
+template <class T>
+void multiply(View<T> a, const Columns<T>& b, View<T> c) {
+  auto& m = machine<T>();
+  Int wide = b.strip_cols(), whole = a.rows / m.lines * m.lines;
+  auto function = m.unpacked[b.vectors() - 1];
+  for (Int i = 0; i < whole; i += m.lines)
+    for (Int j = 0; j < c.cols; j += wide)
+      at_edge(corner(c, i, j), m.lines, wide, false,
+              [&](T* to, Int step) { function(b.depth(), a.line(i), a.ld, b.strip(j), wide, false, to, step); });
+  if (whole == a.rows) return;
+  thread_local Rows<T> rest;
+  rest.resize(a.rows - whole, b.depth());
+  for (Int i = whole; i < a.rows; i += m.group)
+    rest.set(i - whole, std::min<Int>(m.group, a.rows - i), a.line(i), a.ld);
+  multiply(rest, b, 0, corner(c, whole, 0));
+}
+
+template <class T>
+void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c) {
+  auto& m = machine<T>();
+  Int wide = 2 * m.lanes, whole = b.cols / wide * wide;
+  for (Int j = 0; j < whole; j += wide)
+    for (Int i = 0; i < c.rows; i += m.group)
+      at_edge(corner(c, i, j), m.group, wide, accumulate,
+              [&](T* to, Int step) { m.packed[1](a.depth(), a.group(i), 0, b.data + j, b.ld, accumulate, to, step); });
+  if (whole == b.cols) return;
+  thread_local Room<T> room;  // the last columns, in a strip that may be read to its end
+  T* rest = room.at_least(b.rows * wide);
+  std::fill_n(rest, b.rows * wide, T(0));
+  for (Int k = 0; k < b.rows; ++k) std::copy_n(b.line(k) + whole, b.cols - whole, rest + k * wide);
+  for (Int i = 0; i < c.rows; i += m.group)
+    at_edge(corner(c, i, whole), m.group, wide, accumulate,
+            [&](T* to, Int step) { m.packed[1](a.depth(), a.group(i), 0, rest, wide, accumulate, to, step); });
+}
+
+template <class T>
+Int spread(Int cols) {
+  constexpr Int line = line_bytes / sizeof(T);
+  Int lines = (cols + line - 1) / line;
+  return (lines % 2 == 0 ? lines + 1 : lines) * line;  // an odd number of cache lines
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> names;
+  for (auto& machine : machines<float>()) names.push_back(machine.name);
+  return names;
+}
+
+void choose(const std::string& name) {
+  auto all = names();
+  auto found = std::find(all.begin(), all.end(), name);
+  require(found != all.end(), "tiles: one of {} expected, got {}", fmt::join(all, ", "), name);
+  chosen = found - all.begin();
+}
+
+template class Room<float>;
+template class Room<double>;
+template class Rows<float>;
+template class Rows<double>;
+template class Columns<float>;
+template class Columns<double>;
+template void multiply(const Rows<float>&, const Columns<float>&, Int, View<float>);
+template void multiply(const Rows<double>&, const Columns<double>&, Int, View<double>);
+template void multiply(View<float>, const Columns<float>&, View<float>);
+template void multiply(View<double>, const Columns<double>&, View<double>);
+template void multiply(const Rows<float>&, View<float>, bool, View<float>);
+template void multiply(const Rows<double>&, View<double>, bool, View<double>);
+template Int spread<float>(Int);
+template Int spread<double>(Int);
+
+}  // namespace kbcd::tiles

@@ -1,0 +1,84 @@
+// Products on one thread whose result is at once at hand in cache: what kernel blocks, feature blocks and their
+// products with few columns are made of.
+//
+//   C(i, j) = Σ_k A(i, k) B(k, j)
+//
+// in tiles of a few rows by two vectors of columns that stay in registers over all k. An operand that many products
+// share is packed once (Rows, Columns), so that a panel of rows costs no packing of the other side; BLAS would pack
+// both for each call, and is slow for a result of 10 columns. The tile is compiled for AVX-512, AVX2 and any CPU, and
+// chosen when the program runs.
+#pragma once
+
+#include <vector>
+
+#include "core/matrix.hpp"
+
+namespace kbcd::tiles {
+
+// Numbers at the start of a cache line; they are not kept when it grows.
+template <class T>
+class Room {
+ public:
+  T* at_least(Int count);
+  T* data() const { return data_; }
+
+ private:
+  std::vector<T> room_;
+  T* data_ = nullptr;
+};
+
+// A, packed by groups of rows: for each group, k after k.
+template <class T>
+class Rows {
+ public:
+  // Room for rows of `depth` numbers; then set() each group of group_rows() of them.
+  void resize(Int rows, Int depth);
+  static Int group_rows();
+  // Rows [first, first + count) of one group, from lines of `depth` numbers, each times `factor`.
+  void set(Int first, Int count, const T* lines, Int ld, T factor = 1);
+
+  Int rows() const { return rows_; }
+  Int depth() const { return depth_; }
+  const T* group(Int first) const { return room_.data() + first * depth_; }
+
+ private:
+  Int rows_ = 0, depth_ = 0;
+  Room<T> room_;
+};
+
+// B, packed by strips of columns: for each strip, k after k; filled with zeros to whole strips.
+template <class T>
+class Columns {
+ public:
+  Columns() = default;
+  explicit Columns(View<T> b);
+
+  Int depth() const { return depth_; }
+  Int cols() const { return cols_; }
+  Int vectors() const { return vectors_; }
+  Int strip_cols() const;
+  const T* strip(Int first) const { return room_.view<T>().data + start_ + first * depth_; }
+
+ private:
+  Int depth_ = 0, cols_ = 0, vectors_ = 2, start_ = 0;
+  Matrix room_;
+};
+
+// c = a b(:, first …), for as many columns as c has; `first` begins a strip.
+template <class T>
+void multiply(const Rows<T>& a, const Columns<T>& b, Int first, View<T> c);
+// c = a b, the rows of a read where they lie.
+template <class T>
+void multiply(View<T> a, const Columns<T>& b, View<T> c);
+// c = a b + (accumulate ? c : 0), the rows of b read where they lie.
+template <class T>
+void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c);
+
+// A row length in memory, at least `cols`, at which the rows of a panel do not all fall on the same cache lines.
+template <class T>
+Int spread(Int cols);
+
+std::vector<std::string> names();  // those of "avx512", "avx2" and "any cpu" that this CPU can run, the fastest first
+void choose(const std::string& name);  // another than the fastest; what was packed before is of no use then
+
+}  // namespace kbcd::tiles
