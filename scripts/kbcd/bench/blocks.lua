@@ -1,5 +1,6 @@
 -- blocks: how fast blocks are made: 2nbd flop over the time of a block and of its product with one column; and of its product
--- with the shape's k columns, 2nb(d+k) flop. Each round computes anew. Sparse rows: 2b flop for each of their entries.
+-- with the shape's k columns, 2nb(d+k) flop. Each round computes anew. Sparse rows: 2b flop for each of their entries,
+-- and how many entries of the block are made in a second.
 
 local kbcd = require "kbcd"
 local data, flops = require "kbcd.bench.data", require "kbcd.bench.flops"
@@ -44,15 +45,9 @@ local function sparse(bench, shape)
   local A = Matrix.randn(X.local_n, shape.k, { seed = 4 })
   for _, sort in ipairs(makers(X, b)) do
     items[#items + 1] = { name = ("%s, text d=%d, %.0f a row"):format(sort.name, shape.d, entries / n),
-      flop = 2 * entries * b, run = once(sort.make, A) }
+      flop = 2 * entries * b, made = n * b, run = once(sort.make, A) }
   end
-  local rounds = bench.measure(items, bench.repeats)
-  bench.add_rates("blocks", items, rounds)
-  for i, item in ipairs(items) do
-    local seconds = bench.median(rounds[i], "seconds").seconds
-    bench.add{ group = "blocks", name = "  " .. item.name:match("%w+") .. ", text", value = n * b / seconds / 1e6,
-      unit = "M entries/s", seconds = seconds }
-  end
+  bench.add_rates("blocks", items, bench.measure(items, bench.repeats))
 end
 
 return function(bench)

@@ -15,7 +15,7 @@ return function(bench)
   for _, sort in ipairs(sorts) do
     local block, gram = sort.block, sort.times * flops.gram(n, b)
     local items = {
-      { name = ("%s and Gram in %s, d=%d b=%d"):format(sort.name, sort.dtype, d, b), flop = flops.block(n, b, d) + gram,
+      { name = ("%s + Gram %s, d=%d b=%d"):format(sort.name, sort.dtype, d, b), flop = flops.block(n, b, d) + gram,
         run = function()
           block:release()
           block:gram(sort.dtype):release()

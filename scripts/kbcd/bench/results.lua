@@ -1,7 +1,7 @@
 -- results(): the list of figures, printed a line each as they come, and written as JSON at the end.
 --
 -- An entry: group, name, value, unit; bar and at_most (whether the bar is an upper one), from which comes ok; seconds; for
--- rates flop, rate and peak in GFLOP/s, and value = rate / peak; note (a text).
+-- rates flop, rate and peak in GFLOP/s, and value = rate / peak; entries_rate (of a block, a second); note (a text).
 
 local kbcd = require "kbcd"
 
@@ -36,7 +36,9 @@ return function()
       entry.ok = entry.at_most and entry.value ~= nil and entry.value <= entry.bar
         or not entry.at_most and entry.value ~= nil and entry.value >= entry.bar
     end
-    local note = entry.note or entry.rate and ("%s of %s GFLOP/s"):format(number(entry.rate), number(entry.peak)) or ""
+    local note = entry.note or ""
+    if entry.rate then note = ("%s of %s GFLOP/s"):format(number(entry.rate), number(entry.peak)) end
+    if entry.entries_rate then note = ("%s, %s M entries/s"):format(note, number(entry.entries_rate / 1e6)) end
     say("  " .. entry.name, entry.value and number(entry.value) or "-", entry.unit,
       entry.bar and (entry.at_most and "<= " or ">= ") .. number(entry.bar) or "", entry.bar and
       (entry.ok and "ok" or entry.at_most and "above" or "below") or "", entry.seconds and number(entry.seconds) or "", note)
@@ -46,7 +48,8 @@ return function()
   -- The median round of an item, as a share of the peak.
   function results.rate(group, item, round)
     results.add{ group = group, name = item.name, value = round.ratio, unit = "of sgemm", bar = item.bar,
-      seconds = round.seconds, flop = item.flop, rate = round.rate, peak = round.peak }
+      seconds = round.seconds, flop = item.flop, rate = round.rate, peak = round.peak,
+      entries_rate = item.made and item.made / round.seconds }
   end
 
   -- The file holds `about` (a table) and the list.
