@@ -78,9 +78,9 @@ local function main()
   for _, name in ipairs(wanted) do
     results.heading(name)
     require("kbcd.bench." .. name)(bench)
+    results.write(o.json, about)  -- after each, so that a long run that is stopped leaves what it had
     collectgarbage()
   end
-  results.write(o.json, about)
   kbcd.say("\n%s holds the same%s", o.json, o.quick and "; of tiny sizes (--quick), whose figures mean nothing" or "")
 end
 

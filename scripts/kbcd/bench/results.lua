@@ -1,4 +1,4 @@
--- results(): the list of figures, printed a line each as they come, and written as JSON at the end.
+-- results(): the list of figures, printed a line each as they come, and written as JSON.
 --
 -- An entry: group, name, value, unit; bar and at_most (whether the bar is an upper one), from which comes ok; seconds; for
 -- rates flop, rate and peak in GFLOP/s, and value = rate / peak; entries_rate (of a block, a second); note (a text).
@@ -24,7 +24,7 @@ local function pad(text) return text .. (" "):rep(48 - select(2, text:gsub("[^\1
 local function say(name, ...) kbcd.say("%s", (columns:format(pad(name), ...):gsub(" +$", ""))) end
 
 return function()
-  local results = { list = {} }
+  local results, cjson = { list = {} }, json()
 
   function results.heading(group)
     kbcd.say("")
@@ -54,7 +54,7 @@ return function()
 
   -- The file holds `about` (a table) and the list.
   function results.write(path, about)
-    local text = kbcd.rank() == 0 and json().encode{ about = about, results = results.list }
+    local text = kbcd.rank() == 0 and cjson.encode{ about = about, results = results.list }
     kbcd.output_file.write(path, function(name)
       if kbcd.rank() ~= 0 then return end
       local file = assert(io.open(name, "w"))
