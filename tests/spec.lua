@@ -60,16 +60,7 @@ function spec.product(A, B)
   end)
 end
 
--- The `env` command that starts a program which does not take itself for a rank of this job.
-function spec.outside_mpi()
-  local command, environment = { "env" }, assert(io.popen("env"))
-  for name in environment:read("*a"):gmatch("([%w_]+)=[^\n]*\n") do
-    local of_mpi = name:match("^OMPI_") or name:match("^PMIX_") or name:match("^PMI_")
-    if of_mpi and not name:match("^OMPI_ALLOW_RUN_AS_ROOT") then command[#command + 1] = "-u " .. name end
-  end
-  environment:close()
-  return table.concat(command, " ")
-end
+spec.outside_mpi = kbcd.outside_mpi
 
 function spec.finish()
   kbcd.say("%d passed, 0 failed", spec.count)

@@ -1,0 +1,43 @@
+-- The sizes of `kbcd bench`: those that its bars stand for, and tiny ones (--quick) that only show that all of it works.
+
+local sizes = {}
+
+sizes.full = {
+  peak = 4096,                                        -- the product that everything is compared with
+  n = 32768, b = 4096,                                -- blocks
+  shapes = {                                          -- after the paper's data sets
+    { name = "speech", d = 440, k = 147, bar = 0.80 },
+    { name = "fashion", d = 784, k = 10, bar = 0.85 },
+    { name = "cifar", d = 4096, k = 10, share = 0.25 },   -- of the rows
+  },
+  text = { d = 16384, k = 10, words = 100, share = 0.5 },
+  images = { n = 60000, d = 784, k = 10, test = 10000 },  -- Fashion-MNIST
+  p = 10000, p_block = 2048, epochs = 3,
+  cached_n = 30000,                                   -- the full kernel whose later epochs are timed
+  memory = 2 ^ 30,                                    -- the budget of the runs whose memory is looked at
+  ranks_n = 20000, ranks_p = 6144,
+  timit = { n = 2251569, d = 440, k = 147, b = 4096, steps = 2 },
+  scaling = { n = 6000, p = 2048, b = 1024 },
+  against = { ridge_n = 15000, nystrom = { 5000, 10000 }, rf = 10000, epochs = 10 },
+}
+
+sizes.quick = {
+  peak = 128,
+  n = 300, b = 64,
+  shapes = {
+    { name = "speech", d = 44, k = 15, bar = 0.80 },
+    { name = "fashion", d = 28, k = 10, bar = 0.85 },
+    { name = "cifar", d = 64, k = 10, share = 0.25 },
+  },
+  text = { d = 500, k = 10, words = 20, share = 0.5 },
+  images = { n = 400, d = 28, k = 10, test = 100 },
+  p = 128, p_block = 64, epochs = 3,
+  cached_n = 200,
+  memory = 2 ^ 26,
+  ranks_n = 200, ranks_p = 128,
+  timit = { n = 1000, d = 44, k = 15, b = 64, steps = 2 },
+  scaling = { n = 100, p = 64, b = 32 },
+  against = { ridge_n = 200, nystrom = { 50, 100 }, rf = 100, epochs = 3 },
+}
+
+return sizes
