@@ -83,7 +83,7 @@ class Matrix {
   template <class T>
   View<T> view() const {
     require(dtype_ == dtype_of<T>, "{} numbers expected, got a Matrix of {}", name(dtype_of<T>), name(dtype_));
-    require(!buffer_->released(), "this Matrix ({}) was released; it has no numbers any more", shape());
+    if (buffer_->released()) fail("this Matrix ({}) was released; it has no numbers any more", shape());
     return {static_cast<T*>(buffer_->data()) + offset_, rows_, cols_, ld_, transposed_};
   }
   void release() { buffer_->release(); }

@@ -164,11 +164,9 @@ template <class T>
 Columns<T>::Columns(View<T> b) : depth_(b.rows), cols_(b.cols), vectors_(b.cols <= machine<T>().lanes ? 1 : 2) {
   Int wide = strip_cols(), strips = (cols_ + wide - 1) / wide;
   room_ = Matrix(1, strips * wide * depth_ + wide, dtype_of<T>);
-  T* data = room_.view<T>().data;
-  start_ = first_aligned(data) - data;
-  data += start_;
+  data_ = first_aligned(room_.view<T>().data);
   parallel_for(strips, depth_ * cols_, [&](Int s) {
-    T* to = data + s * wide * depth_;
+    T* to = data_ + s * wide * depth_;
     Int count = std::min(wide, cols_ - s * wide);
     if (count < wide) std::fill_n(to, wide * depth_, T(0));
     if (b.transposed) {

@@ -57,11 +57,12 @@ class Columns {
   Int cols() const { return cols_; }
   Int vectors() const { return vectors_; }
   Int strip_cols() const;
-  const T* strip(Int first) const { return room_.view<T>().data + start_ + first * depth_; }
+  const T* strip(Int first) const { return data_ + first * depth_; }
 
  private:
-  Int depth_ = 0, cols_ = 0, vectors_ = 2, start_ = 0;
+  Int depth_ = 0, cols_ = 0, vectors_ = 2;
   Matrix room_;
+  T* data_ = nullptr;  // in room_, at the start of a cache line
 };
 
 // c = a b(:, first …), for as many columns as c has; `first` begins a strip.

@@ -36,7 +36,7 @@ return function(X, Y, given)
   local factors = kbcd.factors{
     lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = blocks.ahead(X, o.b),
     begin = function(block, root)
-      local K_b, G = blocks.get(block), nil
+      local K_b, G = blocks.get(block)
       if root == 0 then G, P = K_b:normal(E, "f64") else G = K_b:gram("f64") end
       local sum, K_bb = kbcd.ireduce_symmetric(G, root), kbcd.KernelSquare(X, J:take(block.I), o.kernel, root)
       return function() sum:wait() return { G = G, K_bb = K_bb } end

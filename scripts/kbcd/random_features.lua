@@ -33,7 +33,7 @@ return function(X, Y, given)
   local factors = kbcd.factors{
     lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = blocks.ahead(X, o.b),
     begin = function(block, root)
-      local Z_b, G = blocks.get(block), nil
+      local Z_b, G = blocks.get(block)  -- luacheck: ignore 231
       if root == 0 then G, P = Z_b:normal(E) else G = Z_b:gram() end
       local sum = kbcd.ireduce_symmetric(G, root)
       return function() sum:wait() return G end
