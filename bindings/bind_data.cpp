@@ -46,9 +46,21 @@ LoadOptions load_options(const sol::optional<sol::table>& table) {
   return o;
 }
 
+void bind_csr(sol::table kbcd) {
+  auto type = kbcd.new_usertype<Csr>("Csr", sol::no_constructor);
+  def_field(type, "nrows", "The number of rows.", [](const Csr& s) { return s.rows; });
+  def_field(type, "ncols", "The number of columns.", [](const Csr& s) { return s.cols; });
+  type[sol::meta_function::to_string] = [](const Csr& s) {
+    return fmt::format("Csr {}x{} {}, {} entries", s.rows, s.cols, name(s.dtype()), s.nnz());
+  };
+  refuse_unknown_fields(type);
+  kbcd["Csr"] = sol::lua_nil;
+}
+
 }  // namespace
 
 void bind_data(sol::state_view lua, sol::table kbcd) {
+  bind_csr(kbcd);
   auto type = kbcd.new_usertype<DataSet>("DataSet", sol::no_constructor);
   def_call(
       lua, kbcd["DataSet"], "DataSet(A)",
@@ -71,10 +83,18 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
           return result_of<Matrix>("DataSet.generate: the function", f(first + 1, first + count));
         });
       });
-  def(lua, type, "DataSet.local_part(n, rows)", "A data set of n rows from what each rank already holds.",
-      [](Int n, const Matrix& rows) { return DataSet(n, rows.clone(), "DataSet.local_part"); });
+  def(lua, type, "DataSet.local_part(n, rows)",
+      "A data set of n rows from what each rank already holds, a Matrix or a Csr.",
+      [](Int n, sol::object rows, sol::this_state L) {
+        if (rows.is<Csr>()) return DataSet(n, rows.as<Csr&>(), "DataSet.local_part");
+        require(rows.is<Matrix>(), "DataSet.local_part: argument 2 (rows): Matrix or Csr expected, got {}",
+                describe(L, 2));
+        return DataSet(n, rows.as<Matrix&>().clone(), "DataSet.local_part");
+      });
   def(lua, type, "DataSet:gather(I)", "Rows I as a Matrix, on every rank. All ranks call it.",
       [](const DataSet& x, const Index& rows) { return x.gather(rows); });
+  def(lua, type, "DataSet:gather_sparse(I)", "Rows I of sparse data as a Csr, on every rank. All ranks call it.",
+      [](const DataSet& x, const Index& rows) { return x.gather_sparse(rows); });
   def(lua, type, "DataSet:subset(I)", "Rows I as a data set of their own, spread over the ranks. All ranks call it.",
       [](const DataSet& x, const Index& rows) { return x.subset(rows); });
   def(lua, type, "DataSet:local_rows(I)", "Where those of rows I that live on this rank are in X.rows, as an Index.",

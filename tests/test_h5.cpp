@@ -159,6 +159,35 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
   BOOST_TEST(fails_with([&] { out.append("/A", counting(2, 3, DType::f64)); }, {"closed"}));
 }
 
+// Rows 0..11 of which row i has i mod 4 entries, from column i mod 3 on.
+Matrix with_holes() {
+  Matrix m = Matrix::zeros(12, 8, DType::f64);
+  for (Int i = 0; i < 12; ++i)
+    for (Int k = 0; k < i % 4; ++k) m.set(i, i % 3 + 2 * k, 1.5 * i - k);
+  return m;
+}
+
+BOOST_AUTO_TEST_CASE(sparse_rows_come_back) {
+  Name name;
+  Matrix expected = with_holes();
+  auto out = H5File::create(name.path);
+  for (Int first : {0, 1, 5})  // the first piece has no entry
+    out.append("/S", Csr::from_dense(expected.row_block(first, first == 0 ? 1 : first == 1 ? 4 : 7)));
+  out.close();
+  auto file = H5File::open(name.path);
+  BOOST_TEST(file.sparse_rows("/S") == 12);
+  for (Int first = 0; first < 12; ++first)
+    for (Int count = 0; count <= 12 - first; ++count) {
+      auto rows = file.read_sparse("/S", 8, first, count, DType::f64);
+      BOOST_TEST(largest_difference(rows.dense(), expected.row_block(first, count)) == 0);
+    }
+  BOOST_TEST((file.read_sparse("/S", 8, 0, 12, DType::f32).dtype() == DType::f32));
+  BOOST_TEST((file.extent("/S/columns").kind == 'i' && file.extent("/S/starts").shape == std::vector<Int>{13}));
+  BOOST_TEST(fails_with([&] { file.read_sparse("/S", 8, 10, 3, DType::f64); }, {"/S", "11..13", "12"}));
+  BOOST_TEST(fails_with([&] { file.read_sparse("/S", 6, 0, 12, DType::f64); }, {"/S/columns", "0..5", "6"}));
+  BOOST_TEST(fails_with([&] { file.read_sparse("/S", Int{1} << 40, 0, 12, DType::f64); }, {"/S", "columns"}));
+}
+
 BOOST_AUTO_TEST_CASE(each_rank_loads_its_rows) {
   Name name;
   write_sample(name.path);

@@ -194,6 +194,18 @@ Matrix H5File::read(const std::string& dataset, Int first, Int count, DType dtyp
   return rows;
 }
 
+Int H5File::append_list(const std::string& dataset, std::int64_t type, const void* data, Int count) {
+  constexpr hsize_t least = 4096;  // numbers in a chunk, also where there are few at first
+  hsize_t wanted = std::max<hsize_t>(count, least);
+  Handle target(has(dataset) ? open_dataset(dataset)
+                             : create_dataset(id(), at(dataset), dataset, type, {wanted}, H5Tget_size(type)),
+                H5Dclose);
+  Handle space(H5Dget_space(target), H5Sclose);
+  Int before = shape_of(at(dataset), space).at(0);
+  add_rows(target, at(dataset), type, count, data);
+  return before;
+}
+
 std::vector<std::string> H5File::read_texts(const std::string& dataset) const {
   auto here = extent(dataset);
   require(here.kind == 's' && here.shape.size() == 1, "{}: a list of texts of fixed length expected", at(dataset));
