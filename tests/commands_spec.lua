@@ -111,6 +111,42 @@ test("regression, preprocessing and HDF5", function()
   refuses("kbcd train --x d.h5:/Z --y d.h5:/y --model h.h5", "/Z", "/X, /y")
 end)
 
+test("--shuffle puts the training rows in the order that the seed decides, on any number of ranks", function()
+  -- One block of all rows solves the system at once: the model is that of the rows in their own order, in another one.
+  local command = " train --x X.npy --y t.npy --hold-out 0 --method full --sigma 2 --lambda 1e-3 --block 200 --epochs 1 " ..
+    "--precision f64 --quiet --seed "
+  succeeds("kbcd" .. command .. "5 --model o.h5 && kbcd" .. command .. "5 --shuffle --model s1.h5")
+  succeeds("mpi 3" .. command .. "5 --shuffle --model s3.h5 && kbcd" .. command .. "6 --shuffle --standardize --model s6.h5")
+  local function read_model(name)
+    local h5 = kbcd.h5.open(shell.tmp .. "/" .. name)
+    return h5:read("/centers", 1, 200), h5:read("/coefficients", 1, 200), h5
+  end
+  local rows, alpha = read_model("o.h5")
+  local centers, shuffled_alpha, h5 = read_model("s1.h5")
+  local place, moved = {}, 0
+  for i = 1, 200 do place[("%.17g %.17g"):format(rows(i, 1), rows(i, 2))] = i end
+  for i = 1, 200 do
+    local key = ("%.17g %.17g"):format(centers(i, 1), centers(i, 2))
+    local at = assert(place[key], "each row is there once")
+    place[key] = nil
+    if at ~= i then moved = moved + 1 end
+    for j = 1, 2 do
+      assert(math.abs(shuffled_alpha(i, j) - alpha(at, j)) < 1e-8 * alpha:clone():abs():max(), "targets go with their rows")
+    end
+  end
+  assert(moved > 150, moved .. " rows moved")
+  equal(h5:get("/preprocess", "shuffle"), 5)
+  assert((read_model("s3.h5") - centers):abs():max() == 0, "the same order on 3 ranks")
+  local standardized, _, other = read_model("s6.h5")
+  equal(other:get("/preprocess", "kind"), "standardize")
+  equal(other:get("/preprocess", "shuffle"), 6)
+  local scale, shift = other:read("/preprocess/scale", 1, 1), other:read("/preprocess/shift", 1, 1)
+  equal(math.abs(standardized(1, 1) / scale(1, 1) + shift(1, 1) - centers(1, 1)) > 1e-6, true, "another seed, another order")
+  succeeds("kbcd predict --model o.h5 --x Xt.npy --out po.npy && mpi 2 predict --model s1.h5 --x Xt.npy --out ps.npy")
+  assert((loaded("po.npy") - loaded("ps.npy")):abs():max() < 1e-9, "the same predictions")
+  has(succeeds("kbcd tune --x X.npy --y t.npy --shuffle --sigma 2 --lambda 1e-3").out, "--shuffle")
+end)
+
 test("tune shows the table and a train command that works", function()
   local out = succeeds("kbcd tune --x X.npy --y y.npy --folds 3 --sigma 0.05,2 --lambda 1e-1,1e-3 --method full").out
   has(out, "3-fold", "sigma", "best: sigma = 2")

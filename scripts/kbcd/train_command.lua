@@ -22,5 +22,6 @@ return function(o, best)
   add("sigma", best.sigma)
   add("lambda", ("%g"):format(best.lambda))
   if o.preprocess then parts[#parts + 1] = "--" .. o.preprocess end
+  if o.shuffle then parts[#parts + 1] = "--shuffle" end
   return table.concat(parts, " ") .. " --jitter --model model.h5"
 end

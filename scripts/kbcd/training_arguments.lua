@@ -29,6 +29,7 @@ function training_arguments.add_data(parser)
     parser:flag("--standardize", "Columns to mean 0 and variance 1."),
     parser:flag("--scale01", "Columns to 0..1."),
     parser:flag("--unit-norm", "Rows to length 1."))
+  parser:flag("--shuffle", "Training rows in a random order, which the seed decides.")
 end
 
 function training_arguments.add_solver(parser)

@@ -35,6 +35,12 @@ local function number_classes(data)
   end
 end
 
+-- The rows in a random order; which one, the preprocessing says that goes with the model.
+local function shuffle(data, seed)
+  local order = kbcd.preprocess.order(data.X.n, seed)
+  data.X, data.y, data.preprocess = data.X:subset(order), data.y:subset(order), { shuffle = seed }
+end
+
 local function hold_out(data, share, seed)
   local count = math.floor(data.X.n * share)
   if count < 1 then return end
@@ -60,7 +66,9 @@ local function prepare(data, kind)
   local function dense(X) return X.sparse and X:to_dense() or X end
   data.X = dense(data.X)
   if data.test then data.test.X = dense(data.test.X) end
+  local shuffled = data.preprocess and data.preprocess.shuffle
   data.preprocess = kbcd.preprocess.fit(kind, data.X)
+  data.preprocess.shuffle = shuffled
   kbcd.preprocess.apply(data.preprocess, data.X)
   if data.test then kbcd.preprocess.apply(data.preprocess, data.test.X) end
   return data
@@ -86,6 +94,7 @@ local function read(_, o)
   else
     data.k = data.y.d
   end
+  if o.shuffle then shuffle(data, o.seed) end
   if not data.test and not o.folds then hold_out(data, o.hold_out or 0.1, o.seed) end
   return data
 end
