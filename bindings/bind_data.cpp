@@ -31,7 +31,8 @@ std::vector<ColumnName> column_names(const sol::object& value) {
 }
 
 LoadOptions load_options(const sol::optional<sol::table>& table) {
-  Options options("load", table, {"rows", "dtype", "scale", "path", "member", "sparse", "features", "label", "header"});
+  Options options("load", table,
+                  {"rows", "dtype", "scale", "path", "member", "sparse", "features", "label", "header", "names"});
   LoadOptions o;
   take(options, "rows", o.rows);
   take(options, "dtype", o.dtype);
@@ -41,6 +42,7 @@ LoadOptions load_options(const sol::optional<sol::table>& table) {
   take(options, "sparse", o.sparse);
   take(options, "features", o.features);
   take(options, "header", o.header);
+  take(options, "names", o.names);
   auto label = options.get<sol::object>("label");
   if (label && label->get_type() != sol::type::lua_nil) o.label = column_names(*label);
   return o;
@@ -118,12 +120,14 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
       "options: rows (only the first so many), dtype; for arrays scale (u8 divided by 255; on by default for images), path\n"
       "(of the dataset in an HDF5 file), member (of an .npz file); for libsvm sparse (true or false; default: where less\n"
       "than a third of the entries is given), features (how many; default: the largest index); for CSV label (the column\n"
-      "that makes y, by name or number, or a list of them), header (true or false; default: by its look).",
+      "that makes y, by name or number, or a list of them), header (true or false; default: by its look), names (true: the\n"
+      "only column holds labels; X has their numbers and y is nil).",
       [](const std::string& path, sol::optional<sol::table> table, sol::this_state L) {
         Loaded loaded = load(path, load_options(table));
         sol::variadic_results results;  // no nils behind X: f(load(…)) passes on just what there is
         results.push_back(sol::make_object(L, loaded.x));
         if (loaded.y) results.push_back(sol::make_object(L, *loaded.y));
+        if (!loaded.y && !loaded.classes.empty()) results.push_back(sol::make_object(L, sol::lua_nil));
         if (!loaded.classes.empty()) results.push_back(sol::make_object(L, sol::as_table(loaded.classes)));
         return results;
       });

@@ -36,7 +36,7 @@ local function read_data()
   return kbcd.training_data.prepare(data, o.preprocess)
 end
 
-local function pad(text) return text .. (" "):rep(26 - select(2, text:gsub("[^\128-\191]", ""))) end  -- by letters
+local function pad(text) return kbcd.pad(text, 26) end
 
 -- One method on the data: its log, and what it reached.
 local function run(data, method, p)

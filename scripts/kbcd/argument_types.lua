@@ -35,7 +35,10 @@ end
 argument_types.positives = list_of(argument_types.positive)
 argument_types.counts = list_of(argument_types.count)
 
--- A column, by number or by name.
-function argument_types.column(text) return tonumber(text) or text end
+-- Columns, by number or by name (a name with a comma in it, by number), as a list.
+argument_types.columns = list_of(function(text)
+  if text == "" then return nil, "the name or number of a column expected, got ''" end
+  return tonumber(text) or text
+end)
 
 return argument_types

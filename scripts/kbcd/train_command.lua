@@ -1,7 +1,7 @@
 -- train_command(o, best): the `kbcd train` command line that uses what `kbcd tune` found.
 
 local function quoted(value)
-  local text = tostring(value)
+  local text = type(value) == "table" and table.concat(value, ",") or tostring(value)
   return text:match("^[%w%./:_%-=+,]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
 end
 

@@ -6,6 +6,16 @@
 local kbcd = require "kbcd"
 local read_data = require "kbcd.read_data"
 
+-- y from a file of its own: numbers, or one CSV column of names, which come second.
+local function read_labels(y)
+  local good, labels = pcall(read_data, y, { dtype = "f64" })
+  if good then return labels end
+  local named, numbers, _, names = pcall(read_data, y, { dtype = "f64", names = true })
+  if not named and tostring(numbers):find(": line %d") then error(numbers, 0) end  -- it is text, and there is the fault
+  if not names then error(labels, 0) end
+  return numbers, names
+end
+
 -- X, y and the names of classes, if the file had names, from `data` or from `x` and `y`. options: for kbcd.load of data; d as
 -- for read_data.
 local function read_pair(data, x, y, precision, options, d)
@@ -15,12 +25,12 @@ local function read_pair(data, x, y, precision, options, d)
     if not labels then error(data .. ": no labels in it; give them with --y, and the rows with --x", 0) end
     return X, labels, names
   end
-  local X, labels = (read_data(x, { dtype = precision }, d)), (read_data(y, { dtype = "f64" }))
+  local X, labels, names = (read_data(x, { dtype = precision }, d)), read_labels(y)
   if X.n ~= labels.n then error(("%s has %d rows, %s has %d"):format(x, X.n, y, labels.n), 0) end
-  return X, labels
+  return X, labels, names
 end
 
-local function name_of(value) return ("%.14g"):format(value) end
+local function name_of(value) return ("%.0f"):format(value) end
 
 -- Labels as class numbers, the same ones in both sets.
 local function number_classes(data)
@@ -92,6 +102,9 @@ local function read(_, o)
     end
     number_classes(data)
   else
+    if data.names then
+      error(("--task regress: numbers expected as targets, got names such as '%s'"):format(data.names[1]), 0)
+    end
     data.k = data.y.d
   end
   if o.shuffle then shuffle(data, o.seed) end
