@@ -1,6 +1,7 @@
 // HDF5: what is written comes back; loading by path, each rank its rows; and files that are broken, by every byte.
 #include <hdf5.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -274,6 +275,32 @@ BOOST_AUTO_TEST_CASE(what_others_write) {
   BOOST_TEST(refused("/outside", {"/outside", "another file"}));
   BOOST_TEST(refused("/linked", {"/linked"}));
   BOOST_TEST(refused("/compound", {"/compound", "numbers expected"}));
+}
+
+// HDF5 itself would read beyond the end of such a chunk.
+BOOST_AUTO_TEST_CASE(chunks_that_unpack_to_less_than_their_shape_are_refused) {
+  for (uLong bytes : {192, 191, 96, 0}) {
+    Name name;
+    hid_t file = H5Fcreate(name.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hsize_t shape[2] = {8, 3}, at[2] = {0, 0};
+    hid_t space = H5Screate_simple(2, shape, nullptr), properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(properties, 2, shape);
+    H5Pset_deflate(properties, 6);
+    hid_t made = H5Dcreate2(file, "/x", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    std::vector<unsigned char> plain(192), packed(compressBound(192));
+    uLongf length = packed.size();
+    compress(packed.data(), &length, plain.data(), bytes);
+    H5Dwrite_chunk(made, H5P_DEFAULT, 0, at, length, packed.data());
+    H5Dclose(made);
+    H5Pclose(properties);
+    H5Sclose(space);
+    H5Fclose(file);
+    auto in = H5File::open(name.path);
+    if (bytes == 192)
+      BOOST_TEST(largest_difference(in.read("/x", 0, 8, DType::f64), Matrix::zeros(8, 3, DType::f64)) == 0);
+    else
+      BOOST_TEST(fails_with([&] { in.read("/x", 0, 8, DType::f64); }, {name.path, "/x", "damaged", "192"}));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(damaged_files_of_others_never_crash) {
