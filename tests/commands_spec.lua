@@ -208,6 +208,7 @@ test("classes by name, from a column of a CSV file or a file of their own, trave
   refuses("printf 'a,b\\na,b\\n' | kbcd predict --model k.h5 --x - --out -", "line 2", "'a'")
   refuses("printf '1,,2\\n' | kbcd predict --model k.h5 --x - --out -", "line 1", "got 3")
   refuses("printf '1,0x2\\n' | kbcd predict --model k.h5 --x - --out -", "line 1", "'0x2'")
+  refuses("gzip -c rows_t.csv | kbcd predict --model k.h5 --x - --out -", "standard input", "zcat")
   refuses("printf 'nan,nan\\n' | kbcd predict --model k.h5 --x - --out -", "line 1", "'nan'")
 end)
 

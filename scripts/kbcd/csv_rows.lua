@@ -48,6 +48,7 @@ return function(file, name, d)
         local line = file:read("*l")
         if not line then break end
         number = number + 1
+        if first and line:sub(1, 2) == "\31\139" then error(name .. ": gzipped; unpack it with zcat", 0) end
         line = line:gsub("\r$", "")
         if line:match("%S") then
           local cells = cells_of(line)
