@@ -31,7 +31,8 @@ std::vector<ColumnName> column_names(const sol::object& value) {
 }
 
 LoadOptions load_options(const sol::optional<sol::table>& table) {
-  Options options("load", table, {"rows", "dtype", "scale", "path", "member", "sparse", "features", "label", "header"});
+  Options options("load", table,
+                  {"rows", "dtype", "scale", "path", "member", "sparse", "features", "label", "header", "names"});
   LoadOptions o;
   take(options, "rows", o.rows);
   take(options, "dtype", o.dtype);
@@ -41,14 +42,27 @@ LoadOptions load_options(const sol::optional<sol::table>& table) {
   take(options, "sparse", o.sparse);
   take(options, "features", o.features);
   take(options, "header", o.header);
+  take(options, "names", o.names);
   auto label = options.get<sol::object>("label");
   if (label && label->get_type() != sol::type::lua_nil) o.label = column_names(*label);
   return o;
 }
 
+void bind_csr(sol::table kbcd) {
+  auto type = kbcd.new_usertype<Csr>("Csr", sol::no_constructor);
+  def_field(type, "nrows", "The number of rows.", [](const Csr& s) { return s.rows; });
+  def_field(type, "ncols", "The number of columns.", [](const Csr& s) { return s.cols; });
+  type[sol::meta_function::to_string] = [](const Csr& s) {
+    return fmt::format("Csr {}x{} {}, {} entries", s.rows, s.cols, name(s.dtype()), s.nnz());
+  };
+  refuse_unknown_fields(type);
+  kbcd["Csr"] = sol::lua_nil;
+}
+
 }  // namespace
 
 void bind_data(sol::state_view lua, sol::table kbcd) {
+  bind_csr(kbcd);
   auto type = kbcd.new_usertype<DataSet>("DataSet", sol::no_constructor);
   def_call(
       lua, kbcd["DataSet"], "DataSet(A)",
@@ -71,10 +85,18 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
           return result_of<Matrix>("DataSet.generate: the function", f(first + 1, first + count));
         });
       });
-  def(lua, type, "DataSet.local_part(n, rows)", "A data set of n rows from what each rank already holds.",
-      [](Int n, const Matrix& rows) { return DataSet(n, rows.clone(), "DataSet.local_part"); });
+  def(lua, type, "DataSet.local_part(n, rows)",
+      "A data set of n rows from what each rank already holds, a Matrix or a Csr.",
+      [](Int n, sol::object rows, sol::this_state L) {
+        if (rows.is<Csr>()) return DataSet(n, rows.as<Csr&>(), "DataSet.local_part");
+        require(rows.is<Matrix>(), "DataSet.local_part: argument 2 (rows): Matrix or Csr expected, got {}",
+                describe(L, 2));
+        return DataSet(n, rows.as<Matrix&>().clone(), "DataSet.local_part");
+      });
   def(lua, type, "DataSet:gather(I)", "Rows I as a Matrix, on every rank. All ranks call it.",
       [](const DataSet& x, const Index& rows) { return x.gather(rows); });
+  def(lua, type, "DataSet:gather_sparse(I)", "Rows I of sparse data as a Csr, on every rank. All ranks call it.",
+      [](const DataSet& x, const Index& rows) { return x.gather_sparse(rows); });
   def(lua, type, "DataSet:subset(I)", "Rows I as a data set of their own, spread over the ranks. All ranks call it.",
       [](const DataSet& x, const Index& rows) { return x.subset(rows); });
   def(lua, type, "DataSet:local_rows(I)", "Where those of rows I that live on this rank are in X.rows, as an Index.",
@@ -98,12 +120,14 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
       "options: rows (only the first so many), dtype; for arrays scale (u8 divided by 255; on by default for images), path\n"
       "(of the dataset in an HDF5 file), member (of an .npz file); for libsvm sparse (true or false; default: where less\n"
       "than a third of the entries is given), features (how many; default: the largest index); for CSV label (the column\n"
-      "that makes y, by name or number, or a list of them), header (true or false; default: by its look).",
+      "that makes y, by name or number, or a list of them), header (true or false; default: by its look), names (true: the\n"
+      "only column holds labels; X has their numbers and y is nil).",
       [](const std::string& path, sol::optional<sol::table> table, sol::this_state L) {
         Loaded loaded = load(path, load_options(table));
         sol::variadic_results results;  // no nils behind X: f(load(…)) passes on just what there is
         results.push_back(sol::make_object(L, loaded.x));
         if (loaded.y) results.push_back(sol::make_object(L, *loaded.y));
+        if (!loaded.y && !loaded.classes.empty()) results.push_back(sol::make_object(L, sol::lua_nil));
         if (!loaded.classes.empty()) results.push_back(sol::make_object(L, sol::as_table(loaded.classes)));
         return results;
       });

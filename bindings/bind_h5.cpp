@@ -71,6 +71,16 @@ void bind_tables(sol::state_view lua, sol::usertype<H5File>& type) {
       [](File f, const std::string& dataset, Int first, Int last, sol::optional<DType> dtype) {
         return f->read(dataset, first - 1, last - first + 1, dtype.value_or(DType::f64));
       });
+  def(lua, type, "H5File:append_sparse(group, S)",
+      "Adds sparse rows, a Csr: a group of the lists values, columns (from 0) and starts, which the first rows make.",
+      [](File f, const std::string& group, const Csr& rows) { f->append(group, rows); });
+  def(lua, type, "H5File:sparse_rows(group)", "How many sparse rows such a group holds.",
+      [](File f, const std::string& group) { return f->sparse_rows(group); });
+  def(lua, type, "H5File:read_sparse(group, d, first, last [, dtype])",
+      "Rows first..last of such a group as a Csr of d columns, f64 unless said.",
+      [](File f, const std::string& group, Int d, Int first, Int last, sol::optional<DType> dtype) {
+        return f->read_sparse(group, d, first - 1, last - first + 1, dtype.value_or(DType::f64));
+      });
   def(lua, type, "H5File:texts(dataset)", "The list of a dataset of texts.",
       [](File f, const std::string& dataset) { return sol::as_table(f->read_texts(dataset)); });
 }

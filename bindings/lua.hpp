@@ -26,6 +26,7 @@ namespace kbcd {
 
 class Index;
 class DataSet;
+struct Csr;
 class Block;
 struct BlockT;
 class Selector;
@@ -55,6 +56,8 @@ template <>
 inline constexpr const char* type_name<Index> = "Index";
 template <>
 inline constexpr const char* type_name<DataSet> = "DataSet";
+template <>
+inline constexpr const char* type_name<Csr> = "Csr";
 template <>
 inline constexpr const char* type_name<Block> = "Block";
 template <>

@@ -10,7 +10,7 @@ arguments.add_data(parser)
 arguments.add_solver(parser)
 parser:option("--sigma", "Width of the kernel (half the median distance).", nil, types.positive)
 parser:option("--methods", "Which: full, nystrom, rf, with commas between.", "full,nystrom,rf")
-parser:option("--features", "p of Nyström and random features, with commas between.", "1024,2048,4096", types.positives)
+parser:option("--features", "p of Nyström and random features, with commas between.", "1024,2048,4096", types.counts)
 parser:option("--rows", "Train on so many random rows alone.", nil, types.count)
 parser:option("-o --output", "Folder for the logs and the page, report.html.", "compare")
 parser:option("--title", "Title of the page.", "kbcd compare")
@@ -19,28 +19,27 @@ arguments.check(parser, o)
 
 local known = { full = "full kernel", nystrom = "Nyström", rf = "random features" }
 local features, methods = o.features, {}
-for method in o.methods:gmatch("[^,]+") do
+for method in (o.methods .. ","):gmatch("(.-),") do
   if not known[method] then parser:error(("--methods: full, nystrom or rf expected, got '%s'"):format(method)) end
   methods[#methods + 1] = method
 end
-if #methods == 0 then parser:error("--methods: full, nystrom or rf expected") end
 table.sort(features)
 
-local data = kbcd.training_data(o)
-if o.rows and o.rows < data.X.n then
-  local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = 79 })
-  data.X, data.y = data.X:subset(I), data.y:subset(I)
+local function read_data()
+  local data = kbcd.training_data(o)
+  if not data.test then error("a test set or a held-out share is needed to compare by; raise --hold-out", 0) end
+  if o.rows then
+    if o.rows > data.X.n then error(("--rows %d: at most the %d training rows expected"):format(o.rows, data.X.n), 0) end
+    local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = 79 })
+    data.X, data.y = data.X:subset(I), data.y:subset(I)
+  end
+  return kbcd.training_data.prepare(data, o.preprocess)
 end
-data = kbcd.training_data.prepare(data, o.preprocess)
-if not data.test then parser:error("a test set or a held-out share is needed to compare by") end
-if kbcd.rank() == 0 then os.execute(("mkdir -p '%s'"):format(o.output:gsub("'", "'\\''"))) end
-kbcd.barrier()
-kbcd.say("%s: %d rows of %d numbers to train on, %d to test", data.source, data.X.n, data.X.d, data.test.X.n)
 
-local function pad(text) return text .. (" "):rep(26 - select(2, text:gsub("[^\128-\191]", ""))) end  -- by letters
+local function pad(text) return kbcd.pad(text, 26) end
 
-local logs, results = {}, {}
-local function run(method, p)
+-- One method on the data: its log, and what it reached.
+local function run(data, method, p)
   local settings = {}
   for key, value in pairs(o) do settings[key] = value end
   settings.method, settings.features = method, p
@@ -49,24 +48,41 @@ local function run(method, p)
   local label = known[method] .. (p and (", p = %d"):format(p) or "")
   local path, last = ("%s/%s%s.jsonl"):format(o.output, method, p and "-" .. p or ""), nil
   for step in kbcd.progress(kbcd.logged_fit(data, s, path)) do last = step end
-  local best = kbcd.scoring.best(last.test_error)
-  kbcd.say("%s %6d %12s %9.1f", pad(label), last.epoch, kbcd.scoring.show(data.task, { last.test_error[best] }),
-    last.seconds)
-  logs[#logs + 1] = path
-  results[#results + 1] = { label = label, error = last.test_error[best], seconds = last.seconds }
+  local least = last.test_error[kbcd.scoring.best(last.test_error)]
+  kbcd.say("%s %6d %12s %9.1f", pad(label), last.epoch, kbcd.scoring.show(data.task, { least }), last.seconds)
+  return { log = path, label = label, error = least, seconds = last.seconds }
 end
 
-kbcd.say("\n%s %6s %12s %9s", pad("method"), "epochs", "test error", "seconds")
-for _, method in ipairs(methods) do
-  if method == "full" then run("full") else
-    for _, p in ipairs(features) do
-      if method == "rf" or p <= data.X.n then run(method, p) end
+local function run_all(data)
+  local results = {}
+  for _, method in ipairs(methods) do
+    for _, p in ipairs(method == "full" and { false } or features) do
+      if method == "nystrom" and p > data.X.n then
+        kbcd.say("%s left out: there are only %d rows", pad(("Nyström, p = %d"):format(p)), data.X.n)
+      else
+        results[#results + 1] = run(data, method, p or nil)
+      end
     end
   end
+  if #results == 0 then error(("--features: at most the %d training rows expected for nystrom"):format(data.X.n), 0) end
+  return results
 end
 
-table.sort(results, function(a, b) return a.error < b.error end)
-local function result(r) return ("%s, %s in %.1f s"):format(r.label, kbcd.scoring.show(data.task, { r.error }), r.seconds) end
-kbcd.say("\nFewest errors: %s%s.", result(results[1]), #results > 1 and "; most: " .. result(results[#results]) or "")
-if kbcd.rank() == 0 then kbcd.write_report(logs, { output = o.output .. "/report.html", title = o.title }) end
-kbcd.barrier()
+local function main()
+  local data = read_data()
+  if kbcd.rank() == 0 then os.execute(("mkdir -p '%s'"):format(o.output:gsub("'", "'\\''"))) end
+  kbcd.barrier()
+  kbcd.output_file.check(o.output .. "/report.html")
+  kbcd.say("%s: %d rows of %d numbers to train on, %d to test", data.source, data.X.n, data.X.d, data.test.X.n)
+  kbcd.say("\n%s %6s %12s %9s", pad("method"), "epochs", "test error", "seconds")
+  local results, logs = run_all(data), {}
+  for i, result in ipairs(results) do logs[i] = result.log end
+
+  table.sort(results, function(a, b) return a.error < b.error end)
+  local function show(r) return ("%s, %s in %.1f s"):format(r.label, kbcd.scoring.show(data.task, { r.error }), r.seconds) end
+  kbcd.say("\nLeast error: %s%s.", show(results[1]), #results > 1 and "; most: " .. show(results[#results]) or "")
+  if kbcd.rank() == 0 then kbcd.write_report(logs, { output = o.output .. "/report.html", title = o.title }) end
+  kbcd.barrier()
+end
+
+kbcd.command("compare", main)

@@ -7,10 +7,12 @@ parser:option("--model", "The model file."):argname("FILE"):count(1)
 parser:option("--x", "The rows."):argname("FILE")
 parser:option("--y", "Their labels or targets."):argname("FILE")
 parser:option("--data", "Rows and labels in one file, instead of --x and --y."):argname("FILE")
-parser:option("--label", "The column of --data (CSV) that holds the labels.", nil, kbcd.argument_types.column)
+parser:option("--label", "The columns of --data (CSV) that hold the labels, by name or number.", nil,
+  kbcd.argument_types.columns)
 parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.argument_types.positive)
 local o = parser:parse(arg)
 if o.data and (o.x or o.y) then parser:error("--data holds rows and labels; it does not go with --x or --y") end
+if o.label and not o.data then parser:error("--label names columns of --data, which is not given") end
 if not o.data and not (o.x and o.y) then parser:error("--x and --y expected, or --data") end
 
 local function main()
@@ -21,9 +23,10 @@ local function main()
   local S = model[l]:predict(X)
   say("%s: %s, %s, lambda = %g; %d rows", o.model, model.method, tostring(model.kernel), model.lambdas[l], X.n)
 
+  local pad = kbcd.pad
   local function widest(names)
     local width = 5
-    for _, name in ipairs(names) do width = math.max(width, #name) end
+    for _, name in ipairs(names) do width = math.max(width, pad.length(name)) end
     return width
   end
 
@@ -38,22 +41,22 @@ local function main()
 
   local function class_table(counts)
     local width = widest(model.names)
-    say("\n%-" .. width .. "s %8s %10s %8s", "class", "rows", "precision", "recall")
+    say("\n%s %8s %10s %8s", pad("class", width), "rows", "precision", "recall")
     for i, name in ipairs(model.names) do
       local rows, guesses, right = counts:rows(i):sum(), counts:cols(i):sum(), counts(i, i)
       local function share(of) return of > 0 and ("%.2f%%"):format(100 * right / of) or "-" end
-      say("%-" .. width .. "s %8d %10s %8s", name, rows, share(guesses), share(rows))
+      say("%s %8d %10s %8s", pad(name, width), rows, share(guesses), share(rows))
     end
   end
 
   local function confusion_table(counts)
     local width, head = math.max(7, widest(model.names)), {}
-    for j, name in ipairs(model.names) do head[j] = ("%" .. width .. "s"):format(name) end
+    for j, name in ipairs(model.names) do head[j] = pad(name, -width) end
     say("\nconfusion (rows: the class, columns: the prediction)\n%s %s", (" "):rep(width), table.concat(head, " "))
     for i, name in ipairs(model.names) do
       local cells = {}
       for j = 1, model.k do cells[j] = ("%" .. width .. "d"):format(counts(i, j)) end
-      say("%-" .. width .. "s %s", name, table.concat(cells, " "))
+      say("%s %s", pad(name, width), table.concat(cells, " "))
     end
   end
 

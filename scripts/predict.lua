@@ -6,9 +6,13 @@ local parser = kbcd.arguments("predict", "Predicts rows with a model of `kbcd tr
 parser:option("--model", "The model file."):argname("FILE"):count(1)
 parser:option("--x", "The rows; - reads CSV from standard input."):argname("FILE"):count(1)
 parser:option("--out", "Where to: a .npy or .csv file; - is CSV on standard output."):argname("FILE"):count(1)
+parser:option("--label", "Columns of --x (CSV) that are no features, by name or number: labels.", nil,
+  kbcd.argument_types.columns)
 parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.argument_types.positive)
 parser:flag("--scores", "The scores of every class instead of the class.")
 local o = parser:parse(arg)
+
+if o.label and o.x == "-" then parser:error("--label is for files; cut the column out of standard input") end
 
 local function main()
   local format = o.out == "-" and "csv" or o.out:match("%.(npy)$") or o.out:match("%.(csv)$")
@@ -39,7 +43,7 @@ local function main()
     if o.x == "-" then
       for X in kbcd.csv_rows(io.stdin, "standard input", model.d) do put(X) end
     else
-      put((kbcd.read_data(o.x, { dtype = model.precision }, model.d)))
+      put((kbcd.read_data(o.x, { dtype = model.precision, label = o.label }, model.d)))
     end
     out:close()
   end

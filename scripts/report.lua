@@ -10,5 +10,7 @@ parser:option("--svg", "Also each figure as PREFIX-<name>.svg."):argname("PREFIX
 parser:option("--png", "Also each figure as PREFIX-<name>.png."):argname("PREFIX")
 local o = parser:parse(arg)
 
-if kbcd.rank() == 0 then kbcd.write_report(o.logs, o) end
-kbcd.barrier()
+kbcd.command("report", function()
+  if kbcd.rank() == 0 then kbcd.write_report(o.logs, o) end
+  kbcd.barrier()
+end)

@@ -80,14 +80,14 @@ local function main()
     o.folds and o.folds .. "-fold" or data.held_out and "held-out" or "test")
   local head = {}
   for l, lambda in ipairs(o.lambda) do head[l] = ("%9s"):format(("%g"):format(lambda)) end
-  kbcd.say("%10s  %s", "sigma", "lambda" .. table.concat(head, " "):sub(7))
+  kbcd.say("%14s  %s", "sigma \\ lambda", table.concat(head, " "))
 
   local best
   for _, sigma in ipairs(widths()) do
     local errors, settings = errors_of(sigma)
     local cells = {}
     for l, e in ipairs(errors) do cells[l] = ("%9s"):format(scoring.show(data.task, { e })) end
-    kbcd.say("%10s  %s", sigma and ("%.4g"):format(sigma) or "-", table.concat(cells, " "))
+    kbcd.say("%14s  %s", sigma and ("%.4g"):format(sigma) or "-", table.concat(cells, " "))
     local l = scoring.best(errors)
     if not best or errors[l] < best.error then
       best = { error = errors[l], sigma = sigma, lambda = o.lambda[l], settings = settings }

@@ -111,6 +111,42 @@ test("regression, preprocessing and HDF5", function()
   refuses("kbcd train --x d.h5:/Z --y d.h5:/y --model h.h5", "/Z", "/X, /y")
 end)
 
+test("--shuffle puts the training rows in the order that the seed decides, on any number of ranks", function()
+  -- One block of all rows solves the system at once: the model is that of the rows in their own order, in another one.
+  local command = " train --x X.npy --y t.npy --hold-out 0 --method full --sigma 2 --lambda 1e-3 --block 200 --epochs 1 " ..
+    "--precision f64 --quiet --seed "
+  succeeds("kbcd" .. command .. "5 --model o.h5 && kbcd" .. command .. "5 --shuffle --model s1.h5")
+  succeeds("mpi 3" .. command .. "5 --shuffle --model s3.h5 && kbcd" .. command .. "6 --shuffle --standardize --model s6.h5")
+  local function read_model(name)
+    local h5 = kbcd.h5.open(shell.tmp .. "/" .. name)
+    return h5:read("/centers", 1, 200), h5:read("/coefficients", 1, 200), h5
+  end
+  local rows, alpha = read_model("o.h5")
+  local centers, shuffled_alpha, h5 = read_model("s1.h5")
+  local place, moved = {}, 0
+  for i = 1, 200 do place[("%.17g %.17g"):format(rows(i, 1), rows(i, 2))] = i end
+  for i = 1, 200 do
+    local key = ("%.17g %.17g"):format(centers(i, 1), centers(i, 2))
+    local at = assert(place[key], "each row is there once")
+    place[key] = nil
+    if at ~= i then moved = moved + 1 end
+    for j = 1, 2 do
+      assert(math.abs(shuffled_alpha(i, j) - alpha(at, j)) < 1e-8 * alpha:clone():abs():max(), "targets go with their rows")
+    end
+  end
+  assert(moved > 150, moved .. " rows moved")
+  equal(h5:get("/preprocess", "shuffle"), 5)
+  assert((read_model("s3.h5") - centers):abs():max() == 0, "the same order on 3 ranks")
+  local standardized, _, other = read_model("s6.h5")
+  equal(other:get("/preprocess", "kind"), "standardize")
+  equal(other:get("/preprocess", "shuffle"), 6)
+  local scale, shift = other:read("/preprocess/scale", 1, 1), other:read("/preprocess/shift", 1, 1)
+  equal(math.abs(standardized(1, 1) / scale(1, 1) + shift(1, 1) - centers(1, 1)) > 1e-6, true, "another seed, another order")
+  succeeds("kbcd predict --model o.h5 --x Xt.npy --out po.npy && mpi 2 predict --model s1.h5 --x Xt.npy --out ps.npy")
+  assert((loaded("po.npy") - loaded("ps.npy")):abs():max() < 1e-9, "the same predictions")
+  has(succeeds("kbcd tune --x X.npy --y t.npy --shuffle --sigma 2 --lambda 1e-3").out, "--shuffle")
+end)
+
 test("tune shows the table and a train command that works", function()
   local out = succeeds("kbcd tune --x X.npy --y y.npy --folds 3 --sigma 0.05,2 --lambda 1e-1,1e-3 --method full").out
   has(out, "3-fold", "sigma", "best: sigma = 2")
@@ -122,6 +158,76 @@ test("tune shows the table and a train command that works", function()
   refuses("kbcd tune --x X.npy --y y.npy --folds 1", "--folds")
   refuses("kbcd tune --x X.npy --y y.npy --folds 3 --hold-out 0.2", "--folds", "--hold-out")
   refuses("kbcd tune --x X.npy --y y.npy --kernel linear --sigma 1", "--sigma", "linear")
+end)
+
+-- The same points as text: kind is a name, t1 and t2 are targets.
+local kinds = { [0] = "süß", [10] = "one, two", [20] = "plain" }
+local function csv(name, header, first, last, cells)
+  local lines = { header }
+  for i = first, last do lines[#lines + 1] = cells(i) end
+  shell.write(name, table.concat(lines, "\n") .. "\n")
+end
+local function with_kind(i) return ('%.17g,"%s",%.17g'):format(X[i][1], kinds[y[i][1]], X[i][2]) end
+csv("kind.csv", "a,kind,b", 1, 200, with_kind)
+csv("kind_t.csv", "a,kind,b", 201, n, with_kind)
+csv("bare.csv", nil, 1, 200, with_kind)
+csv("rows_t.csv", "a,b", 201, n, function(i) return ("%.17g,%.17g"):format(X[i][1], X[i][2]) end)
+csv("names.csv", nil, 1, 200, function(i) return '"' .. kinds[y[i][1]] .. '"' end)
+csv("names_t.csv", nil, 201, n, function(i) return '"' .. kinds[y[i][1]] .. '"' end)
+csv("targets.csv", "t1,a,b,t2", 1, 200, function(i)
+  return ("%.17g,%.17g,%.17g,%.17g"):format(t[i][1], X[i][1], X[i][2], t[i][2])
+end)
+
+test("classes by name, from a column of a CSV file or a file of their own, travel with the model", function()
+  local settings = " --hold-out 0 --sigma 2 --lambda 1e-3 --precision f64 --quiet --model "
+  succeeds("kbcd train --data kind.csv --label kind" .. settings .. "k.h5")
+  succeeds("gzip -c bare.csv >bare.csv.gz && mpi 3 train --data bare.csv.gz --label 2" .. settings .. "k3.h5")
+  succeeds("mpi 3 train --x X.npy --y names.csv" .. settings .. "names.h5")
+  succeeds("kbcd predict --model m.h5 --x Xt.npy --out numbers.csv")  -- of the test before: classes 0, 10, 20
+  local expected = {}
+  for number in io.lines(shell.tmp .. "/numbers.csv") do
+    local name = kinds[tonumber(number)]
+    expected[#expected + 1] = name:find(",") and '"' .. name .. '"' or name
+  end
+  expected = table.concat(expected, "\n") .. "\n"
+  for _, command in ipairs{
+    "kbcd predict --model k.h5 --x rows_t.csv --out -", "mpi 2 predict --model k3.h5 --x kind_t.csv --label kind --out -",
+    "kbcd predict --model names.h5 --x - --out - <rows_t.csv", "mpi 3 predict --model k.h5 --x - --out - <rows_t.csv",
+  } do
+    equal(succeeds(command).out, expected, command)
+  end
+  local report = succeeds("kbcd evaluate --model k.h5 --data kind_t.csv --label kind").out
+  has(report, "süß      ", "one, two ", "confusion")
+  equal(succeeds("mpi 3 evaluate --model k.h5 --x Xt.npy --y names_t.csv").out, report)
+  refuses("kbcd evaluate --model k.h5 --x Xt.npy --y yt.npy", "row 1", "none of the 3 classes")
+  refuses("kbcd train --data kind.csv --label kind --task regress --model no.h5", "--task regress", "names", "'one, two'")
+  refuses("kbcd train --data kind.csv --label colour --model no.h5", "'colour'", "a, kind, b")
+  refuses("kbcd train --data bare.csv --label kind --model no.h5", "'kind'", "no header")
+  refuses("kbcd train --x X.npy --y names_t.csv --model no.h5", "X.npy has 200 rows", "names_t.csv has 40")
+  refuses("sed '90s/.*//' names.csv >hole.csv; kbcd train --x X.npy --y hole.csv --model no.h5", "hole.csv", "line 90")
+  refuses("printf 'a,b\\na,b\\n' | kbcd predict --model k.h5 --x - --out -", "line 2", "'a'")
+  refuses("printf '1,,2\\n' | kbcd predict --model k.h5 --x - --out -", "line 1", "got 3")
+  refuses("printf '1,0x2\\n' | kbcd predict --model k.h5 --x - --out -", "line 1", "'0x2'")
+  refuses("gzip -c rows_t.csv | kbcd predict --model k.h5 --x - --out -", "standard input", "zcat")
+  refuses("printf 'nan,nan\\n' | kbcd predict --model k.h5 --x - --out -", "line 1", "'nan'")
+end)
+
+test("several target columns, arrays of .npz files", function()
+  local settings = " --hold-out 0 --method full --sigma 2 --lambda 1e-3 --precision f64 --quiet --model "
+  for i, files in ipairs{ "--x X.npy --y t.npy", "--data targets.csv --label t1,t2", "--data targets.csv --label 1,4" } do
+    succeeds(("kbcd train %s%st%d.h5"):format(files, settings, i))
+    succeeds(("kbcd predict --model t%d.h5 --x Xt.npy --out t%d.npy"):format(i, i))
+  end
+  for i = 2, 3 do assert((loaded("t1.npy") - loaded(("t%d.npy"):format(i))):abs():max() < 1e-10, "targets by --label") end
+  refuses("kbcd train --data targets.csv --label 1,2,3,4 --model no.h5", "every column is a label")
+  refuses("kbcd train --data targets.csv --label t1,1 --model no.h5", "column 1", "twice")
+  has(succeeds("kbcd tune --data targets.csv --label t1,t2 --sigma 2 --lambda 0.001").out, "sigma \\ lambda", "0.001",
+    "--label t1,t2")
+  if os.execute("python3 -c 'import zipfile'") ~= 0 then return print("skipped: no Python to make a .npz") end
+  local zip = "python3 -m zipfile -c d.npz X.npy y.npy"
+  succeeds(zip .. " && kbcd train --x d.npz:X --y d.npz:y --sigma 2 --lambda 1e-3 --model z.h5")
+  refuses("kbcd train --x d.npz --y d.npz:y --model no.h5", "d.npz:NAME", "X, y")
+  refuses("kbcd train --x d.npz:Z --y d.npz:y --model no.h5", "'Z'", "X, y")
 end)
 
 test("options that do not go together, or are no options, are refused by name", function()
@@ -138,7 +244,7 @@ test("options that do not go together, or are no options, are refused by name", 
     { "--kernel linear --method rf", "linear", "random" },
     { "--hold-out 0.1 --test-x Xt.npy --test-y yt.npy", "--hold-out" },
   } do
-    refuses(data .. case[1], unpack(case, 2))
+    has(("\n" .. refuses(data .. case[1]).err):match("\nkbcd train: (.*)") or "", unpack(case, 2))  -- behind the usage
   end
   refuses("kbcd train", "--x and --y expected, or --data")
   refuses("kbcd train --x X.npy --y yt.npy --model no.h5", "X.npy has 200 rows", "yt.npy has 40")

@@ -70,6 +70,32 @@ test("CSV gives the columns that label chooses, and the names of classes", funct
   end)
 end)
 
+test("a first row with a slip in it is an error, not a header", function()
+  for _, first in ipairs{ "1,nan,3", "1.5,x,3", "x,1..5,3", "a,b,NA", "-inf,2,3" } do
+    with_file(first .. "\n1,2,3\n4,5,6\n", ".csv", function(path)
+      fails(function() kbcd.load(path) end, path, "line 1, column")
+    end)
+  end
+  for _, header in ipairs{ "a,b,c", "label,0,1", ",b,c", '"1x1",1x2,"1x3"', "e,E,x" } do
+    with_file(header .. "\n1,2,3\n4,5,6\n", ".csv", function(path) equal(kbcd.load(path).n, 2, header) end)
+  end
+  with_file("1..5,2\n1,2\n", ".csv", function(path)
+    fails(function() kbcd.load(path, { label = 1 }) end, path, "line 1, column 1", "'1..5'")
+  end)
+end)
+
+test("names gives the numbers of a column of labels", function()
+  with_file("dog\n\"a cat\"\ndog\n", ".csv", function(path)
+    local X, y, classes = kbcd.load(path, { names = true })
+    close(all(X), Matrix{ { 1 }, { 0 }, { 1 } }, 0, "X")
+    equal(y, nil, "y")
+    equal(table.concat(classes, ","), "a cat,dog")
+    fails(function() kbcd.load(path) end, path, "line 1", "'dog'")
+    fails(function() kbcd.load(path, { names = true, label = 1 }) end, path, "names = true", "label")
+  end)
+  with_file("dog,1\n", ".csv", function(path) fails(function() kbcd.load(path, { names = true }) end, path, "has 2") end)
+end)
+
 test("an error on one rank is an error on all, and the next load works", function()
   local lines = {}
   for i = 1, 100 do lines[i] = ("%d 1:%d"):format(i, i) end

@@ -59,6 +59,37 @@ test("a loaded model predicts what the trained one does", function()
   end
 end)
 
+-- Rows of which two entries of three are 0.
+local function with_zeros(rows, seed)
+  local A = Matrix.randn(rows, 12, { seed = seed })
+  for i = 1, rows do for j = 1, 12 do if (i + j) % 3 ~= 0 then A:set(i, j, 0) end end end
+  return DataSet(A)
+end
+
+test("a model of sparse data has sparse centres and predicts what its dense twin does", function()
+  local rows, new = with_zeros(n, 5), with_zeros(23, 6)
+  for _, method in ipairs{ "full", "nystrom", "rf" } do
+    local m = trained(method, rows)
+    kbcd.model_file.save(path, m)
+    local dense = kbcd.model_file.load(path)
+    local expected = dense:predict(new)
+    kbcd.barrier()
+    kbcd.model_file.save(path, trained(method, rows:to_sparse()))
+    local sparse = kbcd.model_file.load(path)
+    for l = 1, 2 do
+      close(expected[l], m.model[l]:predict(new), 1e-12, method .. ": dense")
+      close(sparse[l]:predict(new:to_sparse()), expected[l], 1e-10, method .. ": sparse rows")
+      close(sparse[l]:predict(new), expected[l], 1e-10, method .. ": dense rows")
+      close(dense[l]:predict(new:to_sparse()), expected[l], 1e-10, method .. ": sparse rows, dense centres")
+    end
+    if method ~= "rf" then
+      equal(sparse.centers.sparse, true)
+      equal(dense.centers.sparse, false)
+      close(kbcd.gather(sparse.centers:to_dense().rows), kbcd.gather(dense.centers.rows), 0, "centres")
+    end
+  end
+end)
+
 test("every kernel comes back from a file", function()
   local kernel = kbcd.kernel
   for _, k in ipairs{ kernel.rbf{ gamma = 0.3 }, kernel.laplacian{ sigma = 2 }, kernel.matern{ nu = 2.5, sigma = 1.25 },
@@ -152,6 +183,8 @@ local function forged(change)
     if parts.classes then file:write_texts("/classes", parts.classes) end
     if parts.shift then file:append("/preprocess/shift", parts.shift) end
     file:append("/preprocess/scale", parts.scale)
+    if parts.csr then file:group("/centers") end
+    for name, list in pairs(parts.csr or {}) do file:append("/centers/" .. name, Matrix(list)) end
     file:close()
   end
   kbcd.barrier()
@@ -204,7 +237,50 @@ test("a model that does not agree with itself is refused", function()
   refused(function(p) p.classes = nil end, "/classes")
   refused(function(p) p.preprocess.kind = "whiten" end, "/preprocess", "whiten")
   refused(function(p) p.scale = Matrix.full(1, 2, 1 / 0) end, "/preprocess/scale", "Inf")
+  refused(function(p) p.preprocess.shuffle = -1 end, "/preprocess", "shuffle", "-1")
+  refused(function(p) p.preprocess.shuffle = "yes" end, "/preprocess", "shuffle", "yes")
+  refused(function(p) p.preprocess.kind = nil end, "/preprocess", "kind")
   refused(function(p) p.shift = nil end, "/preprocess/shift")
+end)
+
+-- The same with four sparse centres: (1, 2), (3, 0), (0, 4) and (5, 0). Damage is in many rows, so that every rank meets it.
+local function with_csr(change)
+  return function(p)
+    p.root.method, p.root.n, p.map = "nystrom", 9, false
+    p.csr = { values = { { 1 }, { 2 }, { 3 }, { 4 }, { 5 } }, columns = { { 0 }, { 1 }, { 0 }, { 1 }, { 0 } },
+      starts = { { 0 }, { 2 }, { 3 }, { 4 }, { 5 } } }
+    if change then change(p.csr, p) end
+  end
+end
+
+test("sparse centres that do not agree with themselves are refused", function()
+  forged(with_csr())
+  local centers = kbcd.model_file.load(path).centers
+  close(centers:gather(kbcd.Index.range(1, 4)), Matrix{ { 1, 2 }, { 3, 0 }, { 0, 4 }, { 5, 0 } }, 0, "centres")
+  kbcd.barrier()
+  local function bad(change, ...) refused(with_csr(change), "/centers", ...) end
+  bad(function(c) c.values[6] = { 6 } end, "5 and 6")
+  bad(function(c) c.columns[5] = nil end, "4 and 5")
+  bad(function(c) c.starts[5] = nil end, "starts", "4")
+  bad(function(c) c.starts[1] = { 1 } end, "starts", "from 1")
+  bad(function(c) c.starts[5] = { 9 } end, "starts", "number 5", "9")
+  bad(function(c) c.starts[5] = { 4.5 } end, "starts", "4.5")
+  bad(function(c) c.starts[5] = { -1 } end, "starts", "-1")
+  bad(function(c) for i = 1, 5 do c.columns[i] = { 2 } end end, "columns", "0..1", "2")
+  bad(function(c) for i = 1, 5 do c.columns[i] = { -1 } end end, "columns", "-1")
+  bad(function(c) for i = 1, 5 do c.columns[i] = { 0.5 } end end, "columns", "0.5")
+  bad(function(c) for i = 1, 5 do c.values[i] = { 0 / 0 } end end, "NaN")
+  bad(function(c) c.values = nil end, "values")
+  bad(function(c) c.columns = nil end, "columns")
+  bad(function(c) c.starts = nil end, "dataset expected")
+  bad(function(c) c.starts = { { 0, 2, 3, 4, 5 } } end, "starts", "1x5")
+  refused(with_csr(function(c) c.starts[6] = { 5 } end), "/coefficients", "5 x 2", "4 x 2")
+  refused(with_csr(function(_, p) p.root.method = "full" end), "9 rows expected, got 4")
+  if kbcd.size() == 1 then  -- in one place
+    bad(function(c) c.starts[3] = { 1 } end, "starts", "number 3", "below the one before")
+    bad(function(c) c.columns[2] = { 0 } end, "row 1", "ascend")
+    bad(function(c) c.values[4] = { 1 / 0 } end, "Inf")
+  end
 end)
 
 local function bytes_of(name)

@@ -31,6 +31,17 @@ spec.test("gather, subset and conversions", function()
   spec.close(kbcd.gather(X:subset(I):to_dense().rows), data:take(I), 0, "subset")
   spec.close(kbcd.gather(X:to("f32"):to_dense().rows), data, 1e-6, "f32")
   spec.fails(function() return X.rows end, "sparse", "to_dense")
+  local path = kbcd.bcast(kbcd.rank() == 0 and os.tmpname() or "")
+  if kbcd.rank() == 0 then
+    local file = assert(io.open(path, "w"))
+    file:write(("1 2000000000:1\n"):rep(5000))
+    file:close()
+  end
+  kbcd.barrier()
+  local wide = kbcd.load(path)
+  spec.fails(function() wide:to_dense() end, "5000x2000000000", "80000 GB", "sparse")
+  kbcd.barrier()
+  if kbcd.rank() == 0 then os.remove(path) end
 end)
 
 spec.test("every kernel", function()

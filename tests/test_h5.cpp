@@ -1,6 +1,7 @@
 // HDF5: what is written comes back; loading by path, each rank its rows; and files that are broken, by every byte.
 #include <hdf5.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -159,6 +160,35 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
   BOOST_TEST(fails_with([&] { out.append("/A", counting(2, 3, DType::f64)); }, {"closed"}));
 }
 
+// Rows 0..11 of which row i has i mod 4 entries, from column i mod 3 on.
+Matrix with_holes() {
+  Matrix m = Matrix::zeros(12, 8, DType::f64);
+  for (Int i = 0; i < 12; ++i)
+    for (Int k = 0; k < i % 4; ++k) m.set(i, i % 3 + 2 * k, 1.5 * i - k);
+  return m;
+}
+
+BOOST_AUTO_TEST_CASE(sparse_rows_come_back) {
+  Name name;
+  Matrix expected = with_holes();
+  auto out = H5File::create(name.path);
+  for (Int first : {0, 1, 5})  // the first piece has no entry
+    out.append("/S", Csr::from_dense(expected.row_block(first, first == 0 ? 1 : first == 1 ? 4 : 7)));
+  out.close();
+  auto file = H5File::open(name.path);
+  BOOST_TEST(file.sparse_rows("/S") == 12);
+  for (Int first = 0; first < 12; ++first)
+    for (Int count = 0; count <= 12 - first; ++count) {
+      auto rows = file.read_sparse("/S", 8, first, count, DType::f64);
+      BOOST_TEST(largest_difference(rows.dense(), expected.row_block(first, count)) == 0);
+    }
+  BOOST_TEST((file.read_sparse("/S", 8, 0, 12, DType::f32).dtype() == DType::f32));
+  BOOST_TEST((file.extent("/S/columns").kind == 'i' && file.extent("/S/starts").shape == std::vector<Int>{13}));
+  BOOST_TEST(fails_with([&] { file.read_sparse("/S", 8, 10, 3, DType::f64); }, {"/S", "11..13", "12"}));
+  BOOST_TEST(fails_with([&] { file.read_sparse("/S", 6, 0, 12, DType::f64); }, {"/S/columns", "0..5", "6"}));
+  BOOST_TEST(fails_with([&] { file.read_sparse("/S", Int{1} << 40, 0, 12, DType::f64); }, {"/S", "columns"}));
+}
+
 BOOST_AUTO_TEST_CASE(each_rank_loads_its_rows) {
   Name name;
   write_sample(name.path);
@@ -245,6 +275,32 @@ BOOST_AUTO_TEST_CASE(what_others_write) {
   BOOST_TEST(refused("/outside", {"/outside", "another file"}));
   BOOST_TEST(refused("/linked", {"/linked"}));
   BOOST_TEST(refused("/compound", {"/compound", "numbers expected"}));
+}
+
+// HDF5 itself would read beyond the end of such a chunk.
+BOOST_AUTO_TEST_CASE(chunks_that_unpack_to_less_than_their_shape_are_refused) {
+  for (uLong bytes : {192, 191, 96, 0}) {
+    Name name;
+    hid_t file = H5Fcreate(name.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hsize_t shape[2] = {8, 3}, at[2] = {0, 0};
+    hid_t space = H5Screate_simple(2, shape, nullptr), properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(properties, 2, shape);
+    H5Pset_deflate(properties, 6);
+    hid_t made = H5Dcreate2(file, "/x", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    std::vector<unsigned char> plain(192), packed(compressBound(192));
+    uLongf length = packed.size();
+    compress(packed.data(), &length, plain.data(), bytes);
+    H5Dwrite_chunk(made, H5P_DEFAULT, 0, at, length, packed.data());
+    H5Dclose(made);
+    H5Pclose(properties);
+    H5Sclose(space);
+    H5Fclose(file);
+    auto in = H5File::open(name.path);
+    if (bytes == 192)
+      BOOST_TEST(largest_difference(in.read("/x", 0, 8, DType::f64), Matrix::zeros(8, 3, DType::f64)) == 0);
+    else
+      BOOST_TEST(fails_with([&] { in.read("/x", 0, 8, DType::f64); }, {name.path, "/x", "damaged", "192"}));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(damaged_files_of_others_never_crash) {

@@ -1,6 +1,8 @@
 // CSV and TSV: one row a line, fields separated by commas, tabs or semicolons, quoted as in RFC 4180 (but no line break
-// within quotes, since a file is read by byte ranges). The columns that `label` chooses make y; the others, X.
+// within quotes, since a file is read by byte ranges). The columns that `label` chooses make y; the others, X. With
+// `names`, a file of one column of labels makes X.
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "modules/data/csv_fields.hpp"
@@ -28,11 +30,36 @@ char delimiter_of(std::string_view line) {
   return best;
 }
 
-// A header has a name in a column that has a number in the next row.
+std::string lower(std::string_view field) {
+  std::string text(field);
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// A number with a slip in it, such as 1.2.3, or NaN or Inf.
+bool is_failed_number(std::string_view field) {
+  std::string text = lower(field);
+  if (text.starts_with('-') || text.starts_with('+')) text.erase(0, 1);
+  if (text == "nan" || text == "inf" || text == "infinity") return true;
+  return text.find_first_of("0123456789") != text.npos && text.find_first_not_of("0123456789+-.e") == text.npos;
+}
+
+bool stands_for_nothing(std::string_view field) {
+  std::string text = lower(field);
+  return text == "na" || text == "n/a" || text == "null" || text == "?" || text == "-";
+}
+
+// A header has a name in a column that has a number in the next row. It has no fractions, and nothing in place of a
+// number: a first row with a slip in it must be an error, not a header.
 bool looks_like_header(const std::vector<std::string_view>& first, const std::vector<std::string_view>& second) {
-  for (std::size_t j = 0; j < std::min(first.size(), second.size()); ++j)
-    if (!whole_number_text(first[j]) && whole_number_text(second[j])) return true;
-  return false;
+  bool named = false;
+  for (std::size_t j = 0; j < first.size(); ++j) {
+    bool whole = first[j].find_first_not_of("0123456789") == first[j].npos;
+    if (!whole && (whole_number_text(first[j]) || is_failed_number(first[j]) || stands_for_nothing(first[j])))
+      return false;
+    named = named || (!whole && j < second.size() && whole_number_text(second[j]));
+  }
+  return named;
 }
 
 // What the first lines tell, which every rank looks at.
@@ -61,6 +88,12 @@ Int label_column(const ColumnName& wanted, const Plan& plan, const std::string& 
 }
 
 void choose_columns(Plan& plan, const LoadOptions& options, const std::string& path) {
+  if (options.names.value_or(false)) {
+    require(plan.columns == 1 && options.label.empty(), "{}: names = true is for one column without label, it has {}",
+            path, plan.columns);
+    plan.labels = {0};
+    return;
+  }
   std::vector<bool> taken(plan.columns);
   for (auto& wanted : options.label) {
     Int column = label_column(wanted, plan, path);
@@ -99,7 +132,8 @@ Plan make_plan(const std::string& path, const LoadOptions& options) {
   choose_columns(plan, options, path);
   auto& data = plan.names.empty() ? fields : second.of(row[1], behind[1].lines);
   Int label = plan.labels.size() == 1 ? plan.labels[0] : static_cast<Int>(data.size());
-  plan.classes = label < static_cast<Int>(data.size()) && !data[label].empty() && !whole_number_text(data[label]);
+  plan.classes = label < static_cast<Int>(data.size()) && !data[label].empty() && !whole_number_text(data[label]) &&
+                 !is_failed_number(data[label]);
   return plan;
 }
 
@@ -176,9 +210,10 @@ Loaded load_csv(const std::string& path, const LoadOptions& options) {
   });
   std::vector<std::string> classes;
   if (plan.classes) classes = names.merge(y);
-  Loaded loaded{DataSet(share.n, x, path), {}, classes};
-  if (!plan.labels.empty()) loaded.y = DataSet(share.n, y, path);
-  return loaded;
+  if (plan.labels.empty()) return {DataSet(share.n, x, path)};
+  DataSet labels(share.n, y, path);
+  if (plan.features.empty()) return {labels, {}, classes};
+  return {DataSet(share.n, x, path), labels, classes};
 }
 
 // Its extension says so; or a line with delimiters, or a number alone, where one of the first two lines has a number.
@@ -201,7 +236,7 @@ Match is_csv(const FileStart& start) {
   return Match::no;
 }
 
-const RegisteredLoader csv("CSV", {"header", "label"}, is_csv, load_csv);
+const RegisteredLoader csv("CSV", {"header", "label", "names"}, is_csv, load_csv);
 
 }  // namespace
 }  // namespace kbcd

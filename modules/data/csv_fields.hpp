@@ -33,8 +33,7 @@ class Fields {
   double number(Int column) const {
     auto value = whole_number_text(fields_[column]);
     if (!value)
-      bad(column, "a finite number expected, got {} (columns of labels are chosen with label = …)",
-          shown(fields_[column]));
+      bad(column, "a finite number expected, got {} (label says which columns hold labels)", shown(fields_[column]));
     return *value;
   }
   template <class... Args>

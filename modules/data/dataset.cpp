@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/elementwise.hpp"
+#include "core/memory.hpp"
 
 namespace kbcd {
 namespace {
@@ -17,6 +18,13 @@ void require_finite(const Matrix& local, Int first, const std::string& source) {
 }
 
 }  // namespace
+
+void require_dense_room(const std::string& what, Int n, Int d, DType dtype) {
+  double bytes = static_cast<double>(n) * static_cast<double>(d) * static_cast<double>(bytes_of(dtype));
+  double room = static_cast<double>(memory::available()) / comm::node_size() * comm::size();
+  require(bytes <= room, "{}: {}x{} dense numbers take {:.0f} GB, more than there is; leave them sparse", what, n, d,
+          bytes / 1e9);
+}
 
 DataSet::DataSet(Int n, Matrix local, const std::string& source) : layout_(comm::layout(n)), local_(std::move(local)) {
   require(n >= 1 && local_.cols() >= 1, "{}: a data set needs at least one row and one column, got {}x{}", source, n,
@@ -149,7 +157,9 @@ DataSet DataSet::to(DType dtype) const {
 }
 
 DataSet DataSet::to_dense() const {
-  return sparse() ? DataSet(n(), csr_->dense(), "DataSet:to_dense") : *this;
+  if (!sparse()) return *this;
+  require_dense_room("DataSet:to_dense", n(), d(), dtype());
+  return DataSet(n(), csr_->dense(), "DataSet:to_dense");
 }
 
 DataSet DataSet::to_sparse() const {

@@ -11,6 +11,9 @@
 
 namespace kbcd {
 
+// n x d dense numbers fit into the memory that is free, over all ranks.
+void require_dense_room(const std::string& what, Int n, Int d, DType dtype);
+
 class DataSet {
  public:
   // This rank's rows of n in all. NaN and Inf are refused, by row and column.

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/matrix.hpp"
+#include "core/csr.hpp"
 
 namespace kbcd {
 
@@ -51,9 +51,18 @@ class H5File {
   Matrix read(const std::string& dataset, Int first, Int count, DType dtype) const;
   std::vector<std::string> read_texts(const std::string& dataset) const;
 
+  // Sparse rows are a group of three lists: `values`, `columns` (from 0), and `starts`, where row i has the entries
+  // starts[i] .. starts[i + 1] - 1.
+  void append(const std::string& group, const Csr& rows);
+  Int sparse_rows(const std::string& group) const;  // how many, and that the lists fit together
+  Csr read_sparse(const std::string& group, Int cols, Int first, Int count, DType dtype) const;
+
  private:
   H5File(std::string path, std::int64_t id, Int bytes);
   std::string at(const std::string& object) const { return path_ + ": " + object; }
+  // Adds to a list of numbers, which the first ones make; gives the length that it had before.
+  Int append_list(const std::string& dataset, std::int64_t type, const void* data, Int count);
+  std::vector<Int> read_whole_numbers(const std::string& dataset, Int first, Int count, Int most) const;
   std::int64_t open_object(const std::string& object) const;
   std::int64_t open_dataset(const std::string& dataset) const;
   std::int64_t id() const;

@@ -1,13 +1,12 @@
 // Tables of numbers and lists of text in HDF5 files.
 #include "modules/data/h5.hpp"
+#include "modules/data/h5_chunks.hpp"
 #include "modules/data/h5_handle.hpp"
 
 namespace kbcd {
 namespace {
 
 using namespace h5;
-
-constexpr Int best_ratio = 1032;  // deflate packs at most so much into a byte
 
 hid_t memory_type(DType dtype) {
   return dtype == DType::f32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
@@ -36,47 +35,6 @@ void require_plausible(const std::string& where, hid_t dataset, const H5Extent& 
   sizes.assign(chunk.begin(), chunk.end());
   sizes.push_back(extent.bytes);
   require(product(where, sizes) <= most + small_chunk, "{}: chunks larger than the file could hold", where);
-}
-
-// HDF5 believes what the file says about a chunk whose filters were skipped, and would read beyond its end: so the
-// sizes of the chunks of rows [first, first + count) are looked at before.
-void require_whole_chunks(const std::string& where, hid_t dataset, const H5Extent& extent, Int first, Int count) {
-  Handle properties(H5Dget_create_plist(dataset), H5Pclose);
-  int filters = H5Pget_layout(properties) == H5D_CHUNKED ? H5Pget_nfilters(properties) : 0;
-  if (filters <= 0 || count == 0) return;
-  std::vector<H5Z_filter_t> kinds;
-  for (int i = 0; i < filters; ++i) {
-    unsigned flags, config;
-    std::size_t values = 0;
-    kinds.push_back(H5Pget_filter2(properties, i, &flags, &values, nullptr, 0, nullptr, &config));
-  }
-  std::vector<hsize_t> chunk(extent.shape.size()), at(extent.shape.size(), 0);
-  H5Pget_chunk(properties, static_cast<int>(chunk.size()), chunk.data());
-  hsize_t bytes = extent.bytes;
-  for (hsize_t size : chunk) bytes *= size;
-  at[0] = first / chunk[0] * chunk[0];
-  for (std::size_t k = 0; k < at.size();) {
-    unsigned skipped = 0;
-    haddr_t address = HADDR_UNDEF;
-    hsize_t size = 0, plain = bytes;
-    auto call = [&] { return H5Dget_chunk_info_by_coord(dataset, at.data(), &skipped, &address, &size); };
-    check(guarded(where, call) >= 0, "{}: damaged", where);
-    bool written = address != HADDR_UNDEF, packed = false;
-    for (int i = 0; i < filters; ++i) {
-      if (skipped >> i & 1) continue;
-      if (kinds[i] == H5Z_FILTER_FLETCHER32) plain += 4;
-      packed = packed || (kinds[i] != H5Z_FILTER_FLETCHER32 && kinds[i] != H5Z_FILTER_SHUFFLE);
-    }
-    require(!written || (packed ? bytes <= size * best_ratio : size == plain),
-            "{}: damaged: a chunk of {} bytes cannot have been stored in {}", where, bytes, size);
-    // The next one: along the last dimension first.
-    for (k = 0; k < at.size(); ++k) {
-      std::size_t j = at.size() - 1 - k;
-      hsize_t end = j == 0 ? first + count : extent.shape[j];
-      if ((at[j] += chunk[j]) < end) break;
-      at[j] = 0;
-    }
-  }
 }
 
 // A new dataset in chunks of about a megabyte, each with its checksum.
@@ -179,7 +137,7 @@ Matrix H5File::read(const std::string& dataset, Int first, Int count, DType dtyp
   Matrix rows(count, here.cols(), dtype);
   if (rows.size() == 0) return rows;
   Handle found(open_dataset(dataset), H5Dclose);
-  require_whole_chunks(at(dataset), found, here, first, count);
+  require_whole_chunks(at(dataset), found, here, bytes_, first, count);
   Handle space(H5Dget_space(found), H5Sclose);
   std::vector<hsize_t> start(here.shape.size(), 0), size(here.shape.begin(), here.shape.end());
   start[0] = first;
@@ -194,12 +152,24 @@ Matrix H5File::read(const std::string& dataset, Int first, Int count, DType dtyp
   return rows;
 }
 
+Int H5File::append_list(const std::string& dataset, std::int64_t type, const void* data, Int count) {
+  constexpr hsize_t least = 4096;  // numbers in a chunk, also where there are few at first
+  hsize_t wanted = std::max<hsize_t>(count, least);
+  Handle target(has(dataset) ? open_dataset(dataset)
+                             : create_dataset(id(), at(dataset), dataset, type, {wanted}, H5Tget_size(type)),
+                H5Dclose);
+  Handle space(H5Dget_space(target), H5Sclose);
+  Int before = shape_of(at(dataset), space).at(0);
+  add_rows(target, at(dataset), type, count, data);
+  return before;
+}
+
 std::vector<std::string> H5File::read_texts(const std::string& dataset) const {
   auto here = extent(dataset);
   require(here.kind == 's' && here.shape.size() == 1, "{}: a list of texts of fixed length expected", at(dataset));
   Handle found(open_dataset(dataset), H5Dclose);
   Handle type(H5Dget_type(found), H5Tclose);
-  require_whole_chunks(at(dataset), found, here, 0, here.rows());
+  require_whole_chunks(at(dataset), found, here, bytes_, 0, here.rows());
   std::vector<char> packed(here.rows() * here.bytes);
   auto call = [&] { return H5Dread(found, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed.data()); };
   if (!packed.empty()) check(guarded(at(dataset), call) >= 0, "{}: cannot be read", at(dataset));

@@ -18,7 +18,8 @@ std::string listed(const H5File& file) {
 std::string chosen(const H5File& file, const LoadOptions& options) {
   if (!options.path) {
     auto names = file.datasets();
-    require(names.size() == 1, "{}: say which dataset with path = …; the file has: {}", file.path(), listed(file));
+    require(names.size() == 1, "{}: say which dataset with path = …, or {}:/NAME in a command; the file has: {}",
+            file.path(), file.path(), listed(file));
     return names[0];
   }
   std::string path = fmt::format("{}{}", options.path->starts_with('/') ? "" : "/", *options.path);

@@ -186,13 +186,6 @@ Int weigh(std::string_view line, Int& largest) {
   return std::count(content.begin(), content.end(), ':');
 }
 
-void require_room(const std::string& path, Int n, const Plan& plan, DType dtype) {
-  double bytes = static_cast<double>(n) * static_cast<double>(plan.d) * static_cast<double>(bytes_of(dtype));
-  double room = static_cast<double>(memory::available()) / comm::node_size() * comm::size();
-  require(bytes <= room, "{}: {}x{} dense numbers take {:.0f} GB, more than there is; leave out sparse = false", path,
-          n, plan.d, bytes / 1e9);
-}
-
 Loaded load_libsvm(const std::string& path, const LoadOptions& options) {
   Plan plan;
   plan.largest = options.features.value_or(largest_index);
@@ -210,7 +203,7 @@ Loaded load_libsvm(const std::string& path, const LoadOptions& options) {
     require(plan.d >= 1, "{}: no row has a feature; say how many columns there are with features = …", path);
     plan.targets = targets_of(path);
     rows.labels = Matrix(share.possible_rows(plan.targets), plan.targets, DType::f64);
-    if (!plan.sparse) require_room(path, share.n, plan, dtype);
+    if (!plan.sparse) require_dense_room(path, share.n, plan.d, dtype);
     dispatch(dtype, [&]<class T>() {
       plan.sparse ? read_sparse<T>(path, share, plan, rows) : read_dense<T>(path, share, plan, rows);
     });

@@ -64,6 +64,7 @@ std::vector<std::string> LoadOptions::given() const {
   add("features", features.has_value());
   add("header", header.has_value());
   add("label", !label.empty());
+  add("names", this->names.has_value());
   return names;
 }
 

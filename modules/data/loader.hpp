@@ -29,6 +29,7 @@ struct LoadOptions {
   std::optional<Int> features = {};        // default: the largest index in the file
   std::optional<bool> header = {};         // whether the first line names the columns; default: by its look
   std::vector<ColumnName> label = {};      // the columns that make y
+  std::optional<bool> names = {};          // the only column holds labels, which may be names
 
   std::vector<std::string> given() const;  // the names of those that are set
 };

@@ -194,7 +194,8 @@ const Member& chosen(const std::vector<Member>& members, const LoadOptions& opti
   std::string names;
   for (auto& member : members) names += (names.empty() ? "" : ", ") + member.name;
   require(!members.empty(), "{}: the archive has no members", path);
-  require(options.member || members.size() == 1, "{}: say which array with member = …; the file has: {}", path, names);
+  require(options.member || members.size() == 1,
+          "{}: say which array with member = …, or {}:NAME in a command; the file has: {}", path, path, names);
   for (auto& member : members)
     if (!options.member || member.name == *options.member) return member;
   fail("{}: there is no member '{}'; the file has: {}", path, *options.member, names);

@@ -19,18 +19,26 @@ argument_types.count = checked("a whole number from 1 up", function(x) return x 
 argument_types.seed = checked("a whole number from 0 up", function(x) return x >= 0 and x % 1 == 0 and x < 2 ^ 53 end)
 argument_types.share = checked("a number from 0 to 0.9", function(x) return x >= 0 and x <= 0.9 end)
 
--- Numbers > 0 with commas between, as a list.
-function argument_types.positives(text)
-  local list = {}
-  for part in (text .. ","):gmatch("(.-),") do
-    local value, message = argument_types.positive(part)
-    if not value then return nil, message .. " in '" .. text .. "'" end
-    list[#list + 1] = value
+-- Values with commas between, as a list.
+local function list_of(one)
+  return function(text)
+    local list = {}
+    for part in (text .. ","):gmatch("(.-),") do
+      local value, message = one(part)
+      if not value then return nil, message .. " in '" .. text .. "'" end
+      list[#list + 1] = value
+    end
+    return list
   end
-  return list
 end
 
--- A column, by number or by name.
-function argument_types.column(text) return tonumber(text) or text end
+argument_types.positives = list_of(argument_types.positive)
+argument_types.counts = list_of(argument_types.count)
+
+-- Columns, by number or by name (a name with a comma in it, by number), as a list.
+argument_types.columns = list_of(function(text)
+  if text == "" then return nil, "the name or number of a column expected, got ''" end
+  return tonumber(text) or text
+end)
 
 return argument_types

@@ -7,6 +7,15 @@ return function(name, description)
   if not found then error("the commands need lua-argparse; on Debian: apt-get install lua-argparse", 0) end
   local parser = argparse("kbcd " .. name, description):add_help(false)
 
+  -- What is wrong with a value is said with the name of its option.
+  local option = parser.option
+  function parser:option(names, text, default, convert)
+    return option(self, names, text, default, convert and function(value)
+      local result, message = convert(value)
+      return result, message and ("%s: %s"):format(names:match("%-%-%S+"), message)
+    end)
+  end
+
   local function leave(stream, text, status)
     if kbcd.rank() == 0 then
       stream:write(text, "\n")

@@ -10,7 +10,7 @@ local choices = { largest_full = 30000, features = 8192 }
 kbcd.system.docs["choices.median_distance"] = [[choices.median_distance(X, kernel_name [, seed])
 The median distance (|x-y|, or |x-y|_1 for the laplacian kernel) of pairs among 600 random rows.]]
 function choices.median_distance(X, kernel_name, seed)
-  local sample = kbcd.DataSet(X:gather(Index.sample(X.n, math.min(X.n, 600), { seed = seed or kbcd.seed(), stream = 78 })))
+  local sample = X:subset(Index.sample(X.n, math.min(X.n, 600), { seed = seed or kbcd.seed(), stream = 78 }))
   local metric = kernel_name == "laplacian" and "manhattan" or "sqeuclidean"
   local identity = kbcd.kernel.custom{ metric = metric, kappa = function(D) return D end }
   local all = kbcd.gather(kbcd.KernelBlock(sample, Index.range(1, sample.n), identity):dense())

@@ -6,7 +6,11 @@ local kbcd = require "kbcd"
 local function describe(e)
   local text = tostring(e)
   if os.getenv("KBCD_TRACE") or text:find("attempt to ", 1, true) then return debug.traceback(text, 2) end
-  return (text:gsub("^%S+%.lua:%d+: ", ""))
+  repeat
+    local places
+    text, places = text:gsub("^%S+%.lua:%d+: ", "")
+  until places == 0
+  return text
 end
 
 return function(name, main)

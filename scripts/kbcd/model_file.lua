@@ -25,7 +25,9 @@ local function write_settings(file, m)
   if m.names then file:write_texts(m.task == "classify" and "/classes" or "/targets", m.names) end
   if m.preprocess then
     file:group("/preprocess")
-    file:set("/preprocess", "kind", m.preprocess.kind)
+    for _, name in ipairs{ "kind", "shuffle" } do
+      if m.preprocess[name] then file:set("/preprocess", name, m.preprocess[name]) end
+    end
     if m.preprocess.shift then
       file:append("/preprocess/shift", m.preprocess.shift)
       file:append("/preprocess/scale", m.preprocess.scale)
@@ -43,7 +45,7 @@ end
 local function write_rows(file, name, count, gather)
   for first = 1, count, piece do
     local rows = gather(first, math.min(first + piece - 1, count))
-    if file then file:append(name, rows) end
+    if file then file[kbcd.type(rows) == "Csr" and "append_sparse" or "append"](file, name, rows) end
   end
 end
 
@@ -60,8 +62,8 @@ local function write_tables(file, m)
   local count = m.method == "full" and m.n or columns.nrows
   write_rows(file, "/coefficients", count, gather)
   if m.method ~= "rf" then
-    local which = m.model.centers or Index.range(1, m.n)
-    write_rows(file, "/centers", count, function(first, last) return m.X:gather(which:slice(first, last)) end)
+    local which, rows = m.model.centers or Index.range(1, m.n), m.X.sparse and m.X.gather_sparse or m.X.gather
+    write_rows(file, "/centers", count, function(first, last) return rows(m.X, which:slice(first, last)) end)
   end
 end
 
@@ -113,9 +115,13 @@ function model_file.load(path)
     if X.d ~= m.d then
       error(("%s: the model was trained on rows of %d numbers, these have %d"):format(path, m.d, X.d), 0)
     end
-    X = (X.sparse and X:to_dense() or X):to(m.precision)
-    if not m.preprocess then return X end
-    return kbcd.preprocess.apply(m.preprocess, kbcd.DataSet.local_part(X.n, X.rows))
+    X = X:to(m.precision)
+    if m.preprocess and m.preprocess.kind then
+      X = X:to_dense()
+      return kbcd.preprocess.apply(m.preprocess, kbcd.DataSet.local_part(X.n, X.rows))
+    end
+    if not m.centers then return X end
+    return m.centers.sparse and X:to_sparse() or X:to_dense()
   end
   for l, one in ipairs(models) do
     m[l] = { lambda = one.lambda, coefficients = one.coefficients,

@@ -6,7 +6,7 @@ local reader = { format = "kbcd model", version = 1 }
 
 local function refuse(path, text, ...) error(("%s: " .. text):format(path, ...), 0) end
 
-local function finite(x) return x == x and math.abs(x) < math.huge end
+local function is_finite(x) return x == x and math.abs(x) < math.huge end
 
 -- An attribute that must have a type and pass a test.
 local function field(file, object, name, kind, expected, test)
@@ -24,6 +24,12 @@ local function one_of(...)
     for _, choice in ipairs(choices) do if x == choice then return true end end
     return false
   end
+end
+
+local function seed(file, object, name)
+  return field(file, object, name, "number", "a whole number from 0 up", function(x)
+    return x >= 0 and x % 1 == 0 and x <= 2 ^ 53
+  end)
 end
 
 local function count(file, object, name, most)
@@ -63,7 +69,7 @@ local function read_kernel(file)
     refuse(file.path, "/kernel: the kernel '%s' is not known here", tostring(name))
   end
   for key, value in pairs(params) do
-    if type(value) ~= "number" or not finite(value) then refuse(file.path, "/kernel: %s: a number expected", key) end
+    if type(value) ~= "number" or not is_finite(value) then refuse(file.path, "/kernel: %s: a number expected", key) end
   end
   if params.gamma and params.sigma then params.sigma = nil end  -- it follows from gamma
   local good, kernel = pcall(kbcd.kernel[name], params)
@@ -75,8 +81,7 @@ local function read_map(file, m)
   local kind = field(file, "/map", "kind", "string", "a feature map that is known here", function(x)
     return x ~= "custom" and rawget(kbcd.features, x) ~= nil
   end)
-  m.map = { kind = kind, p = count(file, "/map", "p", 2 ^ 40), seed = field(file, "/map", "seed", "number",
-    "a whole number from 0 up", function(x) return x >= 0 and x % 1 == 0 and x <= 2 ^ 53 end) }
+  m.map = { kind = kind, p = count(file, "/map", "p", 2 ^ 40), seed = seed(file, "/map", "seed") }
   local good, map = pcall(kbcd.features[kind], { kernel = m.kernel, p = m.map.p, seed = m.map.seed })
   if not good then refuse(file.path, "/map: %s", map) end
   m.feature_map = map
@@ -84,10 +89,14 @@ end
 
 local function read_preprocess(file, d)
   if not file:has("/preprocess") then return nil end
-  local kind = field(file, "/preprocess", "kind", "string", one_of(unpack(kbcd.preprocess.kinds)))
-  if kind == "unit-norm" then return { kind = kind } end
-  return { kind = kind, shift = read_whole(file, "/preprocess/shift", 1, d),
-    scale = read_whole(file, "/preprocess/scale", 1, d) }
+  local given, p = attributes(file, "/preprocess"), {}
+  if given.shuffle then p.shuffle = seed(file, "/preprocess", "shuffle") end
+  if given.shuffle and not given.kind then return p end
+  p.kind = field(file, "/preprocess", "kind", "string", one_of(unpack(kbcd.preprocess.kinds)))
+  if p.kind ~= "unit-norm" then
+    p.shift, p.scale = read_whole(file, "/preprocess/shift", 1, d), read_whole(file, "/preprocess/scale", 1, d)
+  end
+  return p
 end
 
 -- This rank's rows of a large table.
@@ -97,6 +106,14 @@ local function read_rows(file, name, rows, cols, dtype)
     if not part:finite() then refuse(file.path, "%s: NaN or Inf in it", name) end
     return part
   end)
+end
+
+-- This rank's rows of a large table of sparse rows; of the same ones as of `beside`.
+local function read_sparse_rows(file, name, cols, dtype, beside)
+  local rows = file:read_sparse(name, cols, beside.first, beside.first + beside.local_n - 1, dtype)
+  local finite, X = pcall(kbcd.DataSet.local_part, beside.n, rows)
+  if not finite then refuse(file.path, "%s: NaN or Inf in it", name) end
+  return X
 end
 
 local function read_lambdas(file)
@@ -138,12 +155,15 @@ local function read(file)
     read_map(file, m)
     m.coefficients = read_whole(file, "/coefficients", m.map.p, width)
   else
-    local rows = file:shape("/centers")[1]
+    local sparse = file:has("/centers/starts")
+    local rows = sparse and file:sparse_rows("/centers") or file:shape("/centers")[1]
     if rows < 1 or m.method == "full" and rows ~= m.n then refuse(path, "/centers: %d rows expected, got %d", m.n, rows) end
-    require_shape(file, "/centers", rows, m.d)
+    if not sparse then require_shape(file, "/centers", rows, m.d) end
     require_shape(file, "/coefficients", rows, width)
-    m.centers = read_rows(file, "/centers", rows, m.d, m.precision)
-    m.coefficients = read_rows(file, "/coefficients", rows, width, "f64").rows
+    local coefficients = read_rows(file, "/coefficients", rows, width, "f64")
+    m.centers = sparse and read_sparse_rows(file, "/centers", m.d, m.precision, coefficients)
+      or read_rows(file, "/centers", rows, m.d, m.precision)
+    m.coefficients = coefficients.rows
   end
   return m
 end

@@ -1,5 +1,6 @@
 -- Preprocessing of rows that is fitted on the training data, travels with the model and is applied to whatever is predicted:
--- x becomes (x − shift) · scale, a number a column ("standardize", "scale01"), or x / |x| ("unit-norm").
+-- x becomes (x − shift) · scale, a number a column ("standardize", "scale01"), or x / |x| ("unit-norm"). Besides, the order
+-- that the training rows were put in ("shuffle"), which says nothing of what is predicted.
 
 local kbcd = require "kbcd"
 local Matrix = kbcd.Matrix
@@ -53,9 +54,9 @@ function preprocess.fit(kind, X)
 end
 
 kbcd.system.docs["preprocess.apply"] = [[preprocess.apply(p, X)
-Changes the rows of X in place as preprocess.fit found, and returns X. p = nil changes nothing.]]
+Changes the rows of X in place as preprocess.fit found, and returns X. Without p or p.kind, nothing changes.]]
 function preprocess.apply(p, X)
-  if not p then return X end
+  if not p or not p.kind then return X end
   if p.shift and p.shift.ncols ~= X.d then
     error(("preprocess.apply: %d columns expected, got %d"):format(p.shift.ncols, X.d), 2)
   end
@@ -69,5 +70,9 @@ function preprocess.apply(p, X)
   end
   return X
 end
+
+kbcd.system.docs["preprocess.order"] = [[preprocess.order(n, seed)
+The order that `--shuffle` puts n training rows in: row i of the shuffled data is row order[i] of the files.]]
+function preprocess.order(n, seed) return kbcd.Index.permutation(n, { seed = seed, stream = 76 }) end
 
 return preprocess

@@ -1,7 +1,7 @@
 -- train_command(o, best): the `kbcd train` command line that uses what `kbcd tune` found.
 
 local function quoted(value)
-  local text = tostring(value)
+  local text = type(value) == "table" and table.concat(value, ",") or tostring(value)
   return text:match("^[%w%./:_%-=+,]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
@@ -22,5 +22,6 @@ return function(o, best)
   add("sigma", best.sigma)
   add("lambda", ("%g"):format(best.lambda))
   if o.preprocess then parts[#parts + 1] = "--" .. o.preprocess end
+  if o.shuffle then parts[#parts + 1] = "--shuffle" end
   return table.concat(parts, " ") .. " --jitter --model model.h5"
 end

@@ -13,10 +13,12 @@ local function names_of(family)
 end
 
 function training_arguments.add_data(parser)
-  parser:option("--x", "Training rows: .npy, idx, HDF5 (file.h5:/dataset) and what else kbcd loads."):argname("FILE")
-  parser:option("--y", "Labels (whole numbers) or real targets, a row each."):argname("FILE")
+  parser:option("--x", "Training rows: .npy, idx, HDF5 (file.h5:/dataset), .npz (file.npz:array) and what else kbcd loads.")
+    :argname("FILE")
+  parser:option("--y", "Labels (whole numbers, or names in a CSV file) or real targets, a row each."):argname("FILE")
   parser:option("--data", "Rows and labels in one file (libsvm, CSV …), instead of --x and --y."):argname("FILE")
-  parser:option("--label", "The column of --data (CSV) that holds the labels, by name or number.", nil, types.column)
+  parser:option("--label", "The column of --data (CSV) that holds the labels, by name or number; several targets with " ..
+    "commas between.", nil, types.columns)
   parser:mutex(
     parser:option("--test-x", "Test rows."):argname("FILE"),
     parser:option("--test-data", "Test rows and labels in one file."):argname("FILE"),
@@ -29,6 +31,7 @@ function training_arguments.add_data(parser)
     parser:flag("--standardize", "Columns to mean 0 and variance 1."),
     parser:flag("--scale01", "Columns to 0..1."),
     parser:flag("--unit-norm", "Rows to length 1."))
+  parser:flag("--shuffle", "Training rows in a random order, which the seed decides.")
 end
 
 function training_arguments.add_solver(parser)

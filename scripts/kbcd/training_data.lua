@@ -6,6 +6,16 @@
 local kbcd = require "kbcd"
 local read_data = require "kbcd.read_data"
 
+-- y from a file of its own: numbers, or one CSV column of names, which come second.
+local function read_labels(y)
+  local good, labels = pcall(read_data, y, { dtype = "f64" })
+  if good then return labels end
+  local named, numbers, _, names = pcall(read_data, y, { dtype = "f64", names = true })
+  if not named and tostring(numbers):find(": line %d") then error(numbers, 0) end  -- it is text, and there is the fault
+  if not names then error(labels, 0) end
+  return numbers, names
+end
+
 -- X, y and the names of classes, if the file had names, from `data` or from `x` and `y`. options: for kbcd.load of data; d as
 -- for read_data.
 local function read_pair(data, x, y, precision, options, d)
@@ -15,12 +25,12 @@ local function read_pair(data, x, y, precision, options, d)
     if not labels then error(data .. ": no labels in it; give them with --y, and the rows with --x", 0) end
     return X, labels, names
   end
-  local X, labels = (read_data(x, { dtype = precision }, d)), (read_data(y, { dtype = "f64" }))
+  local X, labels, names = (read_data(x, { dtype = precision }, d)), read_labels(y)
   if X.n ~= labels.n then error(("%s has %d rows, %s has %d"):format(x, X.n, y, labels.n), 0) end
-  return X, labels
+  return X, labels, names
 end
 
-local function name_of(value) return ("%.14g"):format(value) end
+local function name_of(value) return ("%.0f"):format(value) end
 
 -- Labels as class numbers, the same ones in both sets.
 local function number_classes(data)
@@ -33,6 +43,12 @@ local function number_classes(data)
   if data.test then
     data.test.y = kbcd.classes.of_names(data.test.y, data.test.names, data.names, "the test labels")
   end
+end
+
+-- The rows in a random order; which one, the preprocessing says that goes with the model.
+local function shuffle(data, seed)
+  local order = kbcd.preprocess.order(data.X.n, seed)
+  data.X, data.y, data.preprocess = data.X:subset(order), data.y:subset(order), { shuffle = seed }
 end
 
 local function hold_out(data, share, seed)
@@ -60,7 +76,9 @@ local function prepare(data, kind)
   local function dense(X) return X.sparse and X:to_dense() or X end
   data.X = dense(data.X)
   if data.test then data.test.X = dense(data.test.X) end
+  local shuffled = data.preprocess and data.preprocess.shuffle
   data.preprocess = kbcd.preprocess.fit(kind, data.X)
+  data.preprocess.shuffle = shuffled
   kbcd.preprocess.apply(data.preprocess, data.X)
   if data.test then kbcd.preprocess.apply(data.preprocess, data.test.X) end
   return data
@@ -84,8 +102,12 @@ local function read(_, o)
     end
     number_classes(data)
   else
+    if data.names then
+      error(("--task regress: numbers expected as targets, got names such as '%s'"):format(data.names[1]), 0)
+    end
     data.k = data.y.d
   end
+  if o.shuffle then shuffle(data, o.seed) end
   if not data.test and not o.folds then hold_out(data, o.hold_out or 0.1, o.seed) end
   return data
 end

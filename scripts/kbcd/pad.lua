@@ -1,0 +1,8 @@
+-- pad(text, width): the text with blanks behind it, or before it for a width below 0, to so many letters (not bytes: UTF-8).
+
+local function length(text) return select(2, text:gsub("[^\128-\191]", "")) end
+
+return setmetatable({ length = length }, { __call = function(_, text, width)
+  local blanks = (" "):rep(math.abs(width) - length(text))
+  return width < 0 and blanks .. text or text .. blanks
+end })
