@@ -13,7 +13,8 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 kbcd.system.docs.nystrom = [[nystrom(X, Y, options)
 An iterator of block steps of Nyström kernel regression (Algorithm 2). options: kernel; lambdas (a number or a list);
 p (centres, at most n); b = min(2048, p) (block size); gamma = 0 (stabiliser); epochs = 1; partition = "fixed" or "fresh";
-cache = "f32", "f16" or "none" (how the blocks of a fixed partition are kept from epoch to epoch); tol = 0; jitter = false (true: add a growing multiple of I to a block that is not positive definite); seed; test (a DataSet:
+cache = "f32", "f16" or "none" (how the blocks of a fixed partition are kept from epoch to epoch); tol = 0; jitter = false
+(true: add a growing multiple of I to a block that is not positive definite); seed; test (a DataSet:
 step.test_scores follows every block). step.residual: |E| / |Y| with E = Y - (K_J + n lambda S_J) alpha.]]
 
 return function(X, Y, given)
@@ -36,7 +37,8 @@ return function(X, Y, given)
   local factors = kbcd.factors{
     lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = blocks.ahead(X, o.b),
     begin = function(block, root)
-      local K_b, G = blocks.get(block)
+      local K_b = blocks.get(block)
+      local G
       if root == 0 then G, P = K_b:normal(E, "f64") else G = K_b:gram("f64") end
       local sum, K_bb = kbcd.ireduce_symmetric(G, root), kbcd.KernelSquare(X, J:take(block.I), o.kernel, root)
       return function() sum:wait() return { G = G, K_bb = K_bb } end

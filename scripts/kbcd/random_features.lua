@@ -33,7 +33,8 @@ return function(X, Y, given)
   local factors = kbcd.factors{
     lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = blocks.ahead(X, o.b),
     begin = function(block, root)
-      local Z_b, G = blocks.get(block)  -- luacheck: ignore 231
+      local Z_b = blocks.get(block)
+      local G
       if root == 0 then G, P = Z_b:normal(E) else G = Z_b:gram() end
       local sum = kbcd.ireduce_symmetric(G, root)
       return function() sum:wait() return G end
