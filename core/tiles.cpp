@@ -6,7 +6,8 @@
 namespace kbcd::tiles {
 namespace {
 
-constexpr Int depth_in_cache = 400;  // longer sums are taken in parts, so that a strip stays in L1
+constexpr Int depth_in_cache = 1024;  // longer sums are taken in parts, so that a panel of rows stays in L2
+constexpr int ahead = 8;              // how many k the numbers are fetched before their use
 constexpr int line_bytes = 64;
 
 // One tile: c(i, j) = Σ_k a(i, k) b(k, j) + (accumulate ? c(i, j) : 0) for i < rows, j < vectors · lanes.
@@ -18,11 +19,17 @@ template <class T, int bytes, int rows, int vectors, bool packed>
   constexpr int lanes = bytes / sizeof(T);
   Vector sums[rows][vectors];
   for (int i = 0; i < rows; ++i)
+    for (int v = 0; v < vectors; ++v) __builtin_prefetch(c + i * c_step + v * lanes, 1);
+  for (int i = 0; i < rows; ++i)
     for (int v = 0; v < vectors; ++v)
       sums[i][v] = accumulate ? *reinterpret_cast<Vector*>(c + i * c_step + v * lanes) : Vector{};
   for (Int k = 0; k < depth; ++k) {
     Vector right[vectors];
-    for (int v = 0; v < vectors; ++v) right[v] = *reinterpret_cast<const Vector*>(b + k * b_step + v * lanes);
+    for (int v = 0; v < vectors; ++v) {
+      right[v] = *reinterpret_cast<const Vector*>(b + k * b_step + v * lanes);
+      __builtin_prefetch(b + (k + ahead) * b_step + v * lanes);
+    }
+    if (packed) __builtin_prefetch(a + (k + ahead) * rows);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
       T left = packed ? a[k * rows + i] : a[i * a_step + k];
@@ -37,15 +44,15 @@ template <class T>
 using TileFunction = void (*)(Int depth, const T* a, Int a_step, const T* b, Int b_step, bool accumulate, T* c,
                               Int c_step);
 
-// The tile for one kind of CPU: `group` packed rows or `lines` rows where they lie, by one or two vectors.
+// The tiles for one kind of CPU: `group` packed rows or `lines` rows where they lie, by up to `vectors` of `lanes`.
 template <class T>
 struct Machine {
   const char* name;
-  int lanes, group, lines;
-  TileFunction<T> packed[2], unpacked[2];
+  int lanes, vectors, group, lines;
+  TileFunction<T> packed[3], unpacked[3];  // by vectors
 };
 
-constexpr int most_rows = 14, most_lanes = 16;
+constexpr int most_rows = 8, most_cols = 48;
 
 #define KBCD_TILE(name, target, bytes, rows, is_packed)                                                            \
   template <class T, int vectors>                                                                                  \
@@ -53,7 +60,7 @@ constexpr int most_rows = 14, most_lanes = 16;
     tile<T, bytes, rows, vectors, is_packed>(depth, a, a_step, b, b_step, accumulate, c, c_step);                  \
   }
 #ifdef __x86_64__
-KBCD_TILE(avx512_packed, [[gnu::target("avx512f")]], 64, 14, true)
+KBCD_TILE(avx512_packed, [[gnu::target("avx512f")]], 64, 8, true)
 KBCD_TILE(avx512_unpacked, [[gnu::target("avx512f")]], 64, 8, false)
 KBCD_TILE(avx2_packed, [[gnu::target("avx2,fma")]], 32, 6, true)
 KBCD_TILE(avx2_unpacked, [[gnu::target("avx2,fma")]], 32, 6, false)
@@ -72,13 +79,15 @@ const std::vector<Machine<T>>& machines() {
     if (__builtin_cpu_supports("avx512f"))
       list.push_back({"avx512",
                       64 / sizeof(T),
-                      14,
+                      3,
                       8,
-                      {avx512_packed<T, 1>, avx512_packed<T, 2>},
-                      {avx512_unpacked<T, 1>, avx512_unpacked<T, 2>}});
+                      8,
+                      {avx512_packed<T, 1>, avx512_packed<T, 2>, avx512_packed<T, 3>},
+                      {avx512_unpacked<T, 1>, avx512_unpacked<T, 2>, avx512_unpacked<T, 3>}});
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
       list.push_back({"avx2",
                       32 / sizeof(T),
+                      2,
                       6,
                       6,
                       {avx2_packed<T, 1>, avx2_packed<T, 2>},
@@ -86,6 +95,7 @@ const std::vector<Machine<T>>& machines() {
 #endif
     list.push_back({"any cpu",
                     16 / sizeof(T),
+                    2,
                     4,
                     4,
                     {any_packed<T, 1>, any_packed<T, 2>},
@@ -107,7 +117,7 @@ template <class T, class Compute>
 void at_edge(View<T> c, Int tile_rows, Int tile_cols, bool accumulate, Compute&& compute) {
   if (c.rows >= tile_rows && c.cols >= tile_cols) return compute(c.data, c.ld);
   Int rows = std::min(c.rows, tile_rows), cols = std::min(c.cols, tile_cols);
-  alignas(line_bytes) T room[most_rows * 2 * most_lanes] = {};
+  alignas(line_bytes) T room[most_rows * most_cols] = {};
   for (Int i = 0; accumulate && i < rows; ++i) std::copy_n(c.line(i), cols, room + i * tile_cols);
   compute(room, tile_cols);
   for (Int i = 0; i < rows; ++i) std::copy_n(room + i * tile_cols, cols, c.line(i));
@@ -119,18 +129,18 @@ View<T> corner(View<T> c, Int i, Int j) {
 }
 
 template <class T>
-T* first_aligned(T* data) {
-  auto address = reinterpret_cast<std::uintptr_t>(data);
-  return reinterpret_cast<T*>((address + line_bytes - 1) / line_bytes * line_bytes);
+Int vectors_for(Int cols) {
+  auto& m = machine<T>();
+  return std::clamp<Int>((cols + m.lanes - 1) / m.lanes, 1, m.vectors);
 }
 
 }  // namespace
 
 template <class T>
 T* Room<T>::at_least(Int count) {
-  Int spare = line_bytes / sizeof(T);
-  if (static_cast<Int>(room_.size()) < count + spare) room_.assign(count + spare, T(0));
-  return data_ = first_aligned(room_.data());
+  std::size_t bytes = count * sizeof(T);
+  if (!room_ || room_->bytes() < bytes) room_ = std::make_unique<Buffer>(bytes);
+  return data();
 }
 
 template <class T>
@@ -161,12 +171,11 @@ Int Columns<T>::strip_cols() const {
 }
 
 template <class T>
-Columns<T>::Columns(View<T> b) : depth_(b.rows), cols_(b.cols), vectors_(b.cols <= machine<T>().lanes ? 1 : 2) {
+Columns<T>::Columns(View<T> b) : depth_(b.rows), cols_(b.cols), vectors_(vectors_for<T>(b.cols)) {
   Int wide = strip_cols(), strips = (cols_ + wide - 1) / wide;
-  room_ = Matrix(1, strips * wide * depth_ + wide, dtype_of<T>);
-  data_ = first_aligned(room_.view<T>().data);
+  T* data = room_.at_least(strips * wide * depth_);
   parallel_for(strips, depth_ * cols_, [&](Int s) {
-    T* to = data_ + s * wide * depth_;
+    T* to = data + s * wide * depth_;
     Int count = std::min(wide, cols_ - s * wide);
     if (count < wide) std::fill_n(to, wide * depth_, T(0));
     if (b.transposed) {
@@ -216,19 +225,21 @@ void multiply(View<T> a, const Columns<T>& b, View<T> c) {
 template <class T>
 void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c) {
   auto& m = machine<T>();
-  Int wide = 2 * m.lanes, whole = b.cols / wide * wide;
+  Int wide = m.vectors * m.lanes, whole = b.cols / wide * wide;
   for (Int j = 0; j < whole; j += wide)
     for (Int i = 0; i < c.rows; i += m.group)
-      at_edge(corner(c, i, j), m.group, wide, accumulate,
-              [&](T* to, Int step) { m.packed[1](a.depth(), a.group(i), 0, b.data + j, b.ld, accumulate, to, step); });
+      at_edge(corner(c, i, j), m.group, wide, accumulate, [&](T* to, Int step) {
+        m.packed[m.vectors - 1](a.depth(), a.group(i), 0, b.data + j, b.ld, accumulate, to, step);
+      });
   if (whole == b.cols) return;
   thread_local Room<T> room;  // the last columns, in a strip that may be read to its end
   T* rest = room.at_least(b.rows * wide);
   std::fill_n(rest, b.rows * wide, T(0));
   for (Int k = 0; k < b.rows; ++k) std::copy_n(b.line(k) + whole, b.cols - whole, rest + k * wide);
   for (Int i = 0; i < c.rows; i += m.group)
-    at_edge(corner(c, i, whole), m.group, wide, accumulate,
-            [&](T* to, Int step) { m.packed[1](a.depth(), a.group(i), 0, rest, wide, accumulate, to, step); });
+    at_edge(corner(c, i, whole), m.group, wide, accumulate, [&](T* to, Int step) {
+      m.packed[m.vectors - 1](a.depth(), a.group(i), 0, rest, wide, accumulate, to, step);
+    });
 }
 
 template <class T>

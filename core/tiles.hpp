@@ -3,10 +3,10 @@
 //
 //   C(i, j) = Σ_k A(i, k) B(k, j)
 //
-// in tiles of a few rows by two vectors of columns that stay in registers over all k. An operand that many products
-// share is packed once (Rows, Columns), so that a panel of rows costs no packing of the other side; BLAS would pack
-// both for each call, and is slow for a result of 10 columns. The tile is compiled for AVX-512, AVX2 and any CPU, and
-// chosen when the program runs.
+// in tiles of a few rows by two or three vectors of columns that stay in registers over all k. An operand that many
+// products share is packed once (Rows, Columns), so that a panel of rows costs no packing of the other side; BLAS would
+// pack both for each call, and is slow for a result of 10 columns. The tile is compiled for AVX-512, AVX2 and any CPU,
+// and chosen when the program runs.
 #pragma once
 
 #include <vector>
@@ -15,16 +15,15 @@
 
 namespace kbcd::tiles {
 
-// Numbers at the start of a cache line; they are not kept when it grows.
+// Room for numbers; they are not kept when it grows.
 template <class T>
 class Room {
  public:
   T* at_least(Int count);
-  T* data() const { return data_; }
+  T* data() const { return room_ ? static_cast<T*>(room_->data()) : nullptr; }
 
  private:
-  std::vector<T> room_;
-  T* data_ = nullptr;
+  std::unique_ptr<Buffer> room_;
 };
 
 // A, packed by groups of rows: for each group, k after k.
@@ -57,12 +56,11 @@ class Columns {
   Int cols() const { return cols_; }
   Int vectors() const { return vectors_; }
   Int strip_cols() const;
-  const T* strip(Int first) const { return data_ + first * depth_; }
+  const T* strip(Int first) const { return room_.data() + first * depth_; }
 
  private:
-  Int depth_ = 0, cols_ = 0, vectors_ = 2;
-  Matrix room_;
-  T* data_ = nullptr;  // in room_, at the start of a cache line
+  Int depth_ = 0, cols_ = 0, vectors_ = 1;
+  Room<T> room_;
 };
 
 // c = a b(:, first …), for as many columns as c has; `first` begins a strip.

@@ -17,8 +17,8 @@ namespace {
 
 std::list<Block*> kept_blocks;  // those that do not stay, the most recently used last
 
-constexpr Int panel_rows = 252;  // whole groups of tiles; with 512 columns of them in L2
-constexpr Int smallest_panel = 14;
+constexpr Int panel_rows = 336;  // whole groups of tiles
+constexpr Int smallest_panel = 24;
 constexpr Int slab_bytes = Int{64} << 20;
 
 // So many rows that `copies` panels of them stay within a part of the budget.

@@ -22,7 +22,7 @@ View<T> scratch(Int rows, Int cols) {
   return {room.data(), rows, cols, cols};
 }
 
-constexpr Int columns_in_cache = 512;  // of a panel, between the product and what follows it; whole strips
+constexpr Int columns_in_cache = 240;  // of a panel, between the product and what follows it; whole strips
 
 template <class T>
 void normalize_rows(View<T> x) {
@@ -134,14 +134,10 @@ void KernelPanels::pack(Rows rows, tiles::Rows<T>& packed, std::vector<T>& norms
 // negative, and where the difference lost its digits it is computed once more without it.
 template <class T>
 void KernelPanels::squared_distances(const T* x, T norm, Int first, View<T> out) const {
-  T *line = out.data, *norms = norms_.view<T>().data + first, least = 0;
-#pragma omp simd reduction(min : least)
-  for (Int j = 0; j < out.cols; ++j) {
-    T both = norms[j] + norm, distance = line[j] + both;
-    line[j] = distance > 0 ? distance : 0;
-    least = std::min(least, distance - T(lost_digits) * both);
-  }
-  if (!(least < 0)) return;
+  T* norms = norms_.view<T>().data + first;
+  Line<T> line(out.data, out.cols), others(norms, out.cols);
+  line = (line + others + norm).max(T(0));
+  if (line.minCoeff() > T(lost_digits) * (norm + others.maxCoeff())) return;
   auto c = centers_.view<T>();
   Line<T> origin(origin_.view<T>().data, c.cols), row(const_cast<T*>(x), c.cols);
   for (Int j = 0; j < out.cols; ++j)

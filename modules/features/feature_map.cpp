@@ -77,7 +77,7 @@ class CosineBlock : public FeatureBlock {
     }
   }
 
-  static constexpr Int columns_in_cache = 512;  // of a panel, between the product and the cosine; whole strips
+  static constexpr Int columns_in_cache = 240;  // of a panel, between the product and the cosine; whole strips
   Matrix omega_;                                // a row a feature; transposed for sparse rows
   std::variant<tiles::Columns<float>, tiles::Columns<double>> packed_;  // omega, for products with dense rows
   Matrix phase_;
