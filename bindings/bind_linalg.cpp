@@ -61,8 +61,13 @@ void bind_linalg(sol::state_view lua, sol::table kbcd) {
         rows.require_within("Matrix:add_rows", a.rows());
         require(b.rows() == rows.size() && b.cols() == a.cols(), "Matrix:add_rows: {}x{} expected, got {}", rows.size(),
                 a.cols(), b.shape());
-        Matrix from = a.shares(b) ? b.clone() : b;
-        for (Int i = 0; i < rows.size(); ++i) add(a.row_block(rows[i], 1), 1, from.row_block(i, 1));
+        Matrix from = b.contiguous(a.dtype());
+        if (a.shares(from)) from = from.clone();
+        dispatch(a.dtype(), [&]<class T>() {
+          auto to = a.view<T>(), terms = from.view<T>();
+          for (Int i = 0; i < rows.size(); ++i)
+            for (Int j = 0; j < a.cols(); ++j) to(rows[i], j) += terms(i, j);
+        });
         return a;
       });
 }

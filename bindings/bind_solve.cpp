@@ -26,7 +26,22 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
       "options: jitter (true: add a growing multiple of I until it works; F.jitter tells how much).",
       [](const Matrix& h, sol::optional<sol::table> table) {
         Options options("chol", table, {"jitter"});
-        return Factor(h, options.get<bool>("jitter").value_or(false), "chol");
+        return factor_all({h}, options.get<bool>("jitter").value_or(false), "chol")[0];
+      });
+  def(lua, kbcd, "chol_all(list [, options])",
+      "The factors of a list of matrices, as a list: computed at the same time, on as many threads. options as for chol.",
+      [](sol::this_state L, sol::table list, sol::optional<sol::table> table) {
+        Options options("chol_all", table, {"jitter"});
+        std::vector<Matrix> matrices;
+        for (std::size_t i = 1; i <= list.size(); ++i) {
+          sol::object entry = list[i];
+          require(entry.is<Matrix>(), "chol_all: element {} of the list is not a Matrix", i);
+          matrices.push_back(entry.as<Matrix>());
+        }
+        sol::table factors(L, sol::create);
+        for (auto& factor : factor_all(matrices, options.get<bool>("jitter").value_or(false), "chol_all"))
+          factors.add(factor);
+        return factors;
       });
   def(lua, kbcd, "local_solve(H, B [, options])",
       "H^-1 B by Cholesky in f64, on this rank. options as for chol; when jitter was added, a line on stderr "
@@ -35,7 +50,7 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
         Options options("local_solve", table, {"jitter"});
         require(h.rows() == b.rows(), "local_solve: H and B must have as many rows, got {} and {}", h.shape(),
                 b.shape());
-        Factor factor(h, options.get<bool>("jitter").value_or(false), "local_solve");
+        Factor factor = factor_all({h}, options.get<bool>("jitter").value_or(false), "local_solve")[0];
         if (factor.jitter() > 0 && comm::rank() == 0)
           fmt::print(stderr, "local_solve: {} matrix is not positive definite; added {:.3g} to its diagonal\n",
                      h.shape(), factor.jitter());

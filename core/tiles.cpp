@@ -157,6 +157,12 @@ void Rows<T>::resize(Int rows, Int depth) {
 }
 
 template <class T>
+void Rows<T>::pack(View<T> a) {
+  resize(a.rows, a.cols);
+  for (Int i = 0, group = group_rows(); i < a.rows; i += group) set(i, std::min(group, a.rows - i), a.line(i), a.ld);
+}
+
+template <class T>
 void Rows<T>::set(Int first, Int count, const T* lines, Int ld, T factor) {
   Int group = group_rows();
   T* to = room_.data() + first * depth_;
@@ -216,9 +222,7 @@ void multiply(View<T> a, const Columns<T>& b, View<T> c) {
               [&](T* to, Int step) { function(b.depth(), a.line(i), a.ld, b.strip(j), wide, false, to, step); });
   if (whole == a.rows) return;
   thread_local Rows<T> rest;
-  rest.resize(a.rows - whole, b.depth());
-  for (Int i = whole; i < a.rows; i += m.group)
-    rest.set(i - whole, std::min<Int>(m.group, a.rows - i), a.line(i), a.ld);
+  rest.pack(a.rows_from(whole, a.rows - whole));
   multiply(rest, b, 0, corner(c, whole, 0));
 }
 

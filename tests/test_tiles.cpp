@@ -39,9 +39,7 @@ void products(Int m, Int n, Int depth) {
   std::string what = fmt::format("{}x{}x{} {}", m, depth, n, name(dtype_of<T>));
   Matrix a = filled<T>(m, depth, 0), b = filled<T>(depth, n, 5), bt = b.t().clone();
   tiles::Rows<T> rows;
-  rows.resize(m, depth);
-  for (Int i = 0, group = rows.group_rows(); i < m; i += group)
-    rows.set(i, std::min(group, m - i), a.view<T>().line(i), depth);
+  rows.pack(a.view<T>());
   // A wider matrix around the result, to see that nothing else is written.
   Matrix room(m + 1, n + 3, dtype_of<T>);
   View<T> c = room.view<T>().rows_from(0, m).cols_from(0, n);

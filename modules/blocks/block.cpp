@@ -19,6 +19,7 @@ std::list<Block*> kept_blocks;  // those that do not stay, the most recently use
 
 constexpr Int panel_rows = 336;  // whole groups of tiles
 constexpr Int smallest_panel = 24;
+constexpr Int square_rows = 120;  // of a panel of a symmetric square
 constexpr Int slab_bytes = Int{64} << 20;
 
 // So many rows that `copies` panels of them stay within a part of the budget.
@@ -57,9 +58,7 @@ class Block::TransposedSum {
     }
     View<T> left = a_.view<T>().cols_from(first, panel.rows), p = part.view<T>();
     thread_local tiles::Rows<T> packed;
-    packed.resize(left.rows, left.cols);
-    for (Int i = 0, group = packed.group_rows(); i < left.rows; i += group)
-      packed.set(i, std::min(group, left.rows - i), left.line(i), left.ld);
+    packed.pack(left);
     tiles::multiply(packed, panel, false, p);
     for (Int i = 0; i < p.rows; ++i)
       for (Int j = 0; j < p.cols; ++j) sum.view<double>().line(i)[j] += static_cast<double>(p.line(i)[j]);
@@ -351,12 +350,23 @@ std::optional<Matrix> kernel_square(const DataSet& x, const Index& rows, std::sh
   Csr sparse = x.sparse() ? x.gather_sparse(rows) : Csr();
   Matrix dense = x.sparse() ? Matrix() : x.gather(rows);
   if (comm::rank() != root) return std::nullopt;
-  std::unique_ptr<PanelSource> source;
   if (x.sparse())
-    source = std::make_unique<SparseKernelPanels>(DataSet::own(sparse), std::nullopt, std::move(kernel), sparse);
-  else
-    source = std::make_unique<KernelPanels>(DataSet::own(dense), std::nullopt, std::move(kernel), dense);
-  return Block(std::move(source), Keep::while_it_fits).dense();
+    return Block(std::make_unique<SparseKernelPanels>(DataSet::own(sparse), std::nullopt, std::move(kernel), sparse),
+                 Keep::while_it_fits)
+        .dense();
+  // Symmetric: each panel up to its last row's own column, and the rest mirrored.
+  KernelPanels source(DataSet::own(dense), std::nullopt, std::move(kernel), dense);
+  Timer timer(source.name());
+  Int b = rows.size(), height = source.main_thread_only() ? b : square_rows, panels = (b + height - 1) / height;
+  Matrix square(b, b, x.dtype());
+  dispatch(x.dtype(), [&]<class T>() {
+    each_part(source.main_thread_only(), panels, b * b * x.d(), [&](Int i) {
+      Int p = panels - 1 - i, first = p * height, count = std::min(height, b - first);  // the longest first
+      source.fill<T>(first, square.view<T>().rows_from(first, count).cols_from(0, first + count));
+    });
+  });
+  blas::mirror(square);
+  return square;
 }
 
 std::shared_ptr<Block> random_features_block(const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map,

@@ -45,9 +45,7 @@ class CosineBlock : public FeatureBlock {
   template <class T>
   void cosines(View<T> x, View<T> z) const {
     thread_local tiles::Rows<T> rows;
-    rows.resize(x.rows, x.cols);
-    for (Int i = 0, group = rows.group_rows(); i < x.rows; i += group)
-      rows.set(i, std::min(group, x.rows - i), x.line(i), x.ld);
+    rows.pack(x);
     for (Int first = 0; first < z.cols; first += columns_in_cache) {
       View<T> columns = z.cols_from(first, std::min(columns_in_cache, z.cols - first));
       tiles::multiply(rows, std::get<tiles::Columns<T>>(packed_), first, columns);

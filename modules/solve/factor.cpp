@@ -1,15 +1,47 @@
 #include "modules/solve/factor.hpp"
 
 #include <limits>
+#include <optional>
 
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
+#include "core/tiles.hpp"
 #include "core/timers.hpp"
 
 namespace kbcd {
+namespace {
+
+// a b for a b of few columns, which BLAS is slow at: panels of a's lines on all threads.
+Matrix tall_product(const Matrix& a, const Matrix& b) {
+  constexpr Int height = 64;
+  auto x = a.view<double>();
+  Int panels = (x.lines() + height - 1) / height;
+  auto panel = [&](Int p) { return std::min(height, x.lines() - p * height); };
+  if (!a.transposed()) {
+    Matrix c(a.rows(), b.cols(), DType::f64);
+    tiles::Columns<double> right(b.view<double>());
+    parallel_for(panels, a.size() * b.cols(), [&](Int p) {
+      View<double> lines = x.rows_from(p * height, panel(p));
+      tiles::multiply(lines, right, c.view<double>().rows_from(p * height, panel(p)));
+    });
+    return c;
+  }
+  // Lines of a are columns of the product's sum: each panel adds its part, in order.
+  Matrix sum = Matrix::zeros(b.cols(), a.rows()), bt = b.t().clone();
+  std::vector<Matrix> parts(panels);
+  parallel_for(panels, a.size() * b.cols(), [&](Int p) {
+    thread_local tiles::Rows<double> left;
+    left.pack(bt.view<double>().cols_from(p * height, panel(p)));
+    parts[p] = Matrix(b.cols(), a.rows(), DType::f64);
+    tiles::multiply(left, x.t().rows_from(p * height, panel(p)), false, parts[p].view<double>());
+  });
+  for (auto& part : parts) add(sum, 1, part);
+  return sum.t().clone();
+}
+
+}  // namespace
 
 Factor::Factor(const Matrix& h, bool may_jitter, const char* what) {
-  Timer timer("chol");
   require(h.rows() == h.cols() && h.rows() > 0, "{}: a square Matrix expected, got {}", what, h.shape());
   require(all_finite(h), "{}: the {} matrix has NaN or Inf in it", what, h.shape());
   double step = 1e-2 * std::numeric_limits<double>::epsilon() * trace(h);
@@ -29,9 +61,20 @@ Factor::Factor(const Matrix& h, bool may_jitter, const char* what) {
   }
 }
 
+std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jitter, const char* what) {
+  Timer timer("chol");
+  std::vector<std::optional<Factor>> found(matrices.size());
+  Int count = static_cast<Int>(matrices.size()), work = 0;
+  for (auto& m : matrices) work += m.size() * m.rows();
+  parallel_for(count, work, [&](Int i) { found[i].emplace(matrices[i], may_jitter, what); });
+  std::vector<Factor> factors;
+  for (auto& factor : found) factors.push_back(std::move(*factor));
+  return factors;
+}
+
 Matrix Factor::times(const Matrix& b) const {
   require(b.rows() == size(), "Factor:times: a Matrix of {} rows expected, got {}", size(), b.shape());
-  return blas::product(l_, blas::product(l_.t(), b));
+  return tall_product(l_, tall_product(l_.t(), b.contiguous(DType::f64)));
 }
 
 Matrix Factor::solve(const Matrix& b) const {

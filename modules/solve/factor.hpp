@@ -1,6 +1,8 @@
 // H = L L' in f64, kept so that many right-hand sides can be solved with it.
 #pragma once
 
+#include <vector>
+
 #include "core/matrix.hpp"
 
 namespace kbcd {
@@ -21,5 +23,8 @@ class Factor {
   Matrix l_;
   double jitter_ = 0;
 };
+
+// The factors of several matrices, at the same time on as many threads.
+std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jitter, const char* what);
 
 }  // namespace kbcd

@@ -1,12 +1,12 @@
 -- factors{…}: the Cholesky factors of the blocks' systems H_λ, each on one rank.
 --
--- H does not depend on the model, so the systems of the next blocks, one a rank, are built and factored at the same time:
--- rank r holds the factors of the r-th of them, solves with them when their turn comes, and sends Δ to the others. With
+-- H does not depend on the model, so the systems of the next blocks are built and factored at the same time, on all ranks and
+-- threads: a rank holds the factors of its blocks, solves with them when their turn comes, and sends Δ to the others. With
 -- `keep` they are kept from epoch to epoch, as far as the memory budget goes.
 --
--- lambdas, k (columns a λ), jitter, keep; ahead (how many blocks to look ahead, at most the ranks); begin(block, root), which
--- every rank calls, begins to build what H is made of and returns a function that gives it, on rank root; and
--- system(parts, lambda), the matrix H_λ of it. Blocks are those of steps.lua.
+-- lambdas, k (columns a λ), jitter, keep; ahead (how many blocks to look ahead, this one included); begin(block, root, now),
+-- which every rank calls, begins to build what H is made of and returns a function that gives it, on rank root (`now`: the
+-- step at hand is this block's); and system(parts, lambda), the matrix H_λ of it. Blocks are those of steps.lua.
 
 local kbcd = require "kbcd"
 local Matrix = kbcd.Matrix
@@ -15,34 +15,42 @@ return function(f)
   local held = {}  -- by number of block: { root, kept, the Factor of each λ on the root }
   local L = #f.lambdas
 
-  local function factor(block, parts)
-    local list = {}
-    for l, lambda in ipairs(f.lambdas) do
-      list[l] = kbcd.chol(f.system(parts, lambda), { jitter = f.jitter })
-      if list[l].jitter > 0 then
-        io.stderr:write(("block of %d: the system of lambda = %g is not positive definite; added %.3g to its diagonal\n")
-          :format(#block.I, lambda, list[l].jitter))
+  -- The factors of this rank's systems, as many at a time as there are threads.
+  local function factor(entries)
+    local wanted, threads = {}, kbcd.threads()
+    for _, entry in ipairs(entries) do
+      entry.list = entry.root == kbcd.rank() and {} or nil
+      for l in ipairs(entry.list and f.lambdas or {}) do wanted[#wanted + 1] = { entry = entry, l = l } end
+    end
+    for first = 1, #wanted, threads do
+      local systems, last = {}, math.min(first + threads - 1, #wanted)
+      for i = first, last do systems[#systems + 1] = f.system(wanted[i].entry.parts, f.lambdas[wanted[i].l]) end
+      for i, H in ipairs(kbcd.chol_all(systems, { jitter = f.jitter })) do
+        local w = wanted[first + i - 1]
+        w.entry.list[w.l] = H
+        if H.jitter > 0 then
+          io.stderr:write(("block of %d, lambda = %g: its system is not positive definite; added %.3g to the diagonal\n")
+            :format(H.n, f.lambdas[w.l], H.jitter))
+        end
       end
     end
-    return list
   end
 
   local factors = {}
 
-  -- The factors of this block and of those of the next ones that are not there, one a rank; nothing if they are there.
+  -- The factors of this block and of those of the next ones that are not there; nothing if they are there.
   function factors.prepare(block)
     if held[block.number] then return end
     local new = {}
     while block and #new < f.ahead do
-      if not held[block.number] then new[#new + 1] = { block = block, finish = f.begin(block, #new) } end
+      if not held[block.number] then
+        local root = #new % kbcd.size()
+        new[#new + 1] = { block = block, root = root, finish = f.begin(block, root, #new == 0) }
+      end
       block = block.next()
     end
-    for i, entry in ipairs(new) do entry.parts, entry.root = entry.finish(), i - 1 end
-    kbcd.together(function()
-      for _, entry in ipairs(new) do
-        if entry.root == kbcd.rank() then entry.list = factor(entry.block, entry.parts) end
-      end
-    end)
+    for _, entry in ipairs(new) do entry.parts = entry.finish() end
+    kbcd.together(function() factor(new) end)
     for _, entry in ipairs(new) do
       local bytes, kept = 8 * L * (#entry.block.I) ^ 2, f.keep
       if kept and entry.list then kept = kbcd.system.reserve(bytes) end

@@ -36,11 +36,11 @@ return function(X, Y, given)
   local missed, size = {}, 0                                      -- squares of residuals and targets of this epoch
 
   local panels = kbcd.kept_blocks(o, function(block, keep)
-    local rows = half and block.later() or Index.concat{ block.earlier(), block.later() }
+    local rows = (half and block.later() or Index.concat{ block.earlier(), block.later() }):sorted()
     return kbcd.KernelBlock(X, block.I, o.kernel, { rows = rows, keep = keep }), X:local_rows(rows)
   end)
   local factors = kbcd.factors{
-    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = kbcd.size(),
+    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = kbcd.size() * kbcd.threads(),
     begin = function(block, root)
       local K_bb = kbcd.KernelSquare(X, block.I, o.kernel, root)
       return function() return K_bb end

@@ -36,10 +36,10 @@ return function(X, Y, given)
   local P  -- K_bᵀE of the step at hand, where it came with the Gram
   local factors = kbcd.factors{
     lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = blocks.ahead(X, o.b),
-    begin = function(block, root)
+    begin = function(block, root, now)
       local K_b = blocks.get(block)
       local G
-      if root == 0 then G, P = K_b:normal(E, "f64") else G = K_b:gram("f64") end
+      if now then G, P = K_b:normal(E, "f64") else G = K_b:gram("f64") end
       local sum, K_bb = kbcd.ireduce_symmetric(G, root), kbcd.KernelSquare(X, J:take(block.I), o.kernel, root)
       return function() sum:wait() return { G = G, K_bb = K_bb } end
     end,

@@ -32,10 +32,10 @@ return function(X, Y, given)
   local P  -- Z_bᵀE of the step at hand, where it came with the Gram
   local factors = kbcd.factors{
     lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = blocks.ahead(X, o.b),
-    begin = function(block, root)
+    begin = function(block, root, now)
       local Z_b = blocks.get(block)
       local G
-      if root == 0 then G, P = Z_b:normal(E) else G = Z_b:gram() end
+      if now then G, P = Z_b:normal(E) else G = Z_b:gram() end
       local sum = kbcd.ireduce_symmetric(G, root)
       return function() sum:wait() return G end
     end,
