@@ -29,9 +29,11 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
         return factor_all({h}, options.get<bool>("jitter").value_or(false), "chol")[0];
       });
   def(lua, kbcd, "chol_all(list [, options])",
-      "The factors of a list of matrices, as a list: computed at the same time, on as many threads. options as for chol.",
+      "The factors of a list of matrices, as a list: computed at the same time, on as many threads. options as for "
+      "chol, and\noverwrite (true: the matrices are used up, which saves copies of them).",
       [](sol::this_state L, sol::table list, sol::optional<sol::table> table) {
-        Options options("chol_all", table, {"jitter"});
+        Options options("chol_all", table, {"jitter", "overwrite"});
+        bool overwrite = options.get<bool>("overwrite").value_or(false);
         std::vector<Matrix> matrices;
         for (std::size_t i = 1; i <= list.size(); ++i) {
           sol::object entry = list[i];
@@ -39,7 +41,7 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
           matrices.push_back(entry.as<Matrix>());
         }
         sol::table factors(L, sol::create);
-        for (auto& factor : factor_all(matrices, options.get<bool>("jitter").value_or(false), "chol_all"))
+        for (auto& factor : factor_all(matrices, options.get<bool>("jitter").value_or(false), "chol_all", overwrite))
           factors.add(factor);
         return factors;
       });

@@ -181,7 +181,9 @@ double trace(const Matrix& a) {
 }
 
 bool all_finite(const Matrix& a) {
-  return total(line_results(a, [](auto x) { return x.allFinite() ? 0.0 : 1.0; })) == 0;
+  // NaN and Inf times 0 are NaN.
+  return total(line_results(a, [](auto x) { return (x * typename decltype(x)::Scalar(0)).sum() == 0 ? 0.0 : 1.0; })) ==
+         0;
 }
 
 double largest_difference(const Matrix& a, const Matrix& b) {

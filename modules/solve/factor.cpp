@@ -41,32 +41,39 @@ Matrix tall_product(const Matrix& a, const Matrix& b) {
 
 }  // namespace
 
-Factor::Factor(const Matrix& h, bool may_jitter, const char* what) {
+Factor::Factor(Matrix h, bool may_jitter, const char* what, bool overwrite) {
   require(h.rows() == h.cols() && h.rows() > 0, "{}: a square Matrix expected, got {}", what, h.shape());
   require(all_finite(h), "{}: the {} matrix has NaN or Inf in it", what, h.shape());
   double step = 1e-2 * std::numeric_limits<double>::epsilon() * trace(h);
   double most = 1e10 * step;
+  std::vector<double> diagonal(h.rows());
+  for (Int i = 0; i < h.rows(); ++i) diagonal[i] = h.get(i, i);
+  l_ = overwrite ? h.contiguous(DType::f64) : h.to(DType::f64);
+  auto l = l_.view<double>();
   for (;;) {
-    l_ = h.to(DType::f64);
-    if (jitter_ > 0) add_diagonal(l_, jitter_);
-    Int pivot = blas::cholesky(l_.view<double>());
-    if (pivot == 0) return;
+    Int pivot = blas::cholesky(l);
+    if (pivot == 0) {
+      for (Int i = 0; i < l.rows; ++i) std::fill(l.line(i) + i + 1, l.line(i) + l.cols, 0.0);
+      return;
+    }
     require(may_jitter, "{}: {} matrix is not positive definite (pivot {}); raise lambda or gamma, or ask for jitter",
             what, h.shape(), pivot);
     require(step > 0, "{}: {} matrix is not positive definite and jitter cannot help: its trace is {}", what, h.shape(),
-            trace(h));
+            100 * step / std::numeric_limits<double>::epsilon());
     require(jitter_ < most, "{}: {} matrix is not positive definite, even with {} added to its diagonal", what,
             h.shape(), jitter_);
     jitter_ = jitter_ == 0 ? step : 10 * jitter_;
+    blas::mirror(l_.t());  // the upper triangle still has H
+    for (Int i = 0; i < l.rows; ++i) l(i, i) = diagonal[i] + jitter_;
   }
 }
 
-std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jitter, const char* what) {
+std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jitter, const char* what, bool overwrite) {
   Timer timer("chol");
   std::vector<std::optional<Factor>> found(matrices.size());
   Int count = static_cast<Int>(matrices.size()), work = 0;
   for (auto& m : matrices) work += m.size() * m.rows();
-  parallel_for(count, work, [&](Int i) { found[i].emplace(matrices[i], may_jitter, what); });
+  parallel_for(count, work, [&](Int i) { found[i].emplace(matrices[i], may_jitter, what, overwrite); });
   std::vector<Factor> factors;
   for (auto& factor : found) factors.push_back(std::move(*factor));
   return factors;

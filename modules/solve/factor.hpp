@@ -11,7 +11,8 @@ class Factor {
  public:
   // `may_jitter`: a matrix that is not positive definite gets j I added, with j from 1e-2 eps tr(H) upwards
   // in steps of ten, until it is; jitter() tells. Otherwise it is an error. `what` begins the message.
-  Factor(const Matrix& h, bool may_jitter, const char* what);
+  // `overwrite`: h is used up, its memory may become L.
+  Factor(Matrix h, bool may_jitter, const char* what, bool overwrite = false);
 
   Int size() const { return l_.rows(); }
   double jitter() const { return jitter_; }
@@ -25,6 +26,7 @@ class Factor {
 };
 
 // The factors of several matrices, at the same time on as many threads.
-std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jitter, const char* what);
+std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jitter, const char* what,
+                               bool overwrite = false);
 
 }  // namespace kbcd

@@ -25,7 +25,7 @@ return function(f)
     for first = 1, #wanted, threads do
       local systems, last = {}, math.min(first + threads - 1, #wanted)
       for i = first, last do systems[#systems + 1] = f.system(wanted[i].entry.parts, f.lambdas[wanted[i].l]) end
-      for i, H in ipairs(kbcd.chol_all(systems, { jitter = f.jitter })) do
+      for i, H in ipairs(kbcd.chol_all(systems, { jitter = f.jitter, overwrite = true })) do
         local w = wanted[first + i - 1]
         w.entry.list[w.l] = H
         if H.jitter > 0 then
