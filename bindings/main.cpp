@@ -101,12 +101,15 @@ void set_threads(const CommandLine& line) {
                comm::node_size(), threads, machine);
 }
 
-// OpenBLAS chooses its kernels when it is loaded, so a better choice needs a new start of the program.
-void restart_with_better_kernel(char** argv) {
-  constexpr const char* choice = "OPENBLAS_CORETYPE";
+// OpenBLAS chooses its kernels, and OpenMP how long a thread spins for work, when they are loaded: a better choice needs a
+// new start of the program. Threads that spin for long stand in the way of others where cores are shared.
+void restart_with_better_choices(char** argv) {
+  constexpr const char *kernel = "OPENBLAS_CORETYPE", *spins = "GOMP_SPINCOUNT", *policy = "OMP_WAIT_POLICY";
   std::string better = blas::better_kernel();
-  if (better.empty() || std::getenv(choice)) return;
-  setenv(choice, better.c_str(), 1);
+  bool choose_kernel = !better.empty() && !std::getenv(kernel), choose_spins = !std::getenv(spins) && !std::getenv(policy);
+  if (!choose_kernel && !choose_spins) return;
+  if (choose_kernel) setenv(kernel, better.c_str(), 1);
+  if (choose_spins) setenv(spins, "20000", 1);
   execv("/proc/self/exe", argv);
 }
 
@@ -148,7 +151,7 @@ void run(const CommandLine& line) {
 
 int main(int argc, char** argv) {
   using namespace kbcd;
-  restart_with_better_kernel(argv);
+  restart_with_better_choices(argv);
   comm::Session session(&argc, &argv);
   try {
     CommandLine line = parse(argc, argv);

@@ -21,7 +21,9 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t recycled_from = std::size_t{1} << 20;  // smaller buffers are malloc's business
-constexpr std::size_t huge_page = std::size_t{2} << 20;  // fewer pages: fewer faults, and fewer look-ups of addresses
+// Huge pages spare look-ups of addresses where numbers are read again and again. A block of gigabytes is read from end to
+// end, and the kernel may take longer to find huge pages for it than the arithmetic takes.
+constexpr std::size_t huge_page = std::size_t{2} << 20, huge_up_to = std::size_t{256} << 20;
 
 struct Pool {
   struct Spare {
@@ -81,7 +83,7 @@ Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
     p.spare_bytes -= capacity_;
     p.spares.erase(best);
   } else {
-    std::size_t unit = bytes >= recycled_from ? huge_page : alignment;
+    std::size_t unit = bytes >= recycled_from && bytes <= huge_up_to ? huge_page : alignment;
     capacity_ = (bytes + unit - 1) / unit * unit;
     p.make_way(capacity_);
     data_ = std::aligned_alloc(unit, capacity_);
