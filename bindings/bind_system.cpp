@@ -16,6 +16,13 @@
 namespace kbcd::lua {
 namespace {
 
+struct Reservation {
+  explicit Reservation(std::size_t bytes) : bytes(bytes) {}
+  ~Reservation() { memory::unreserve(bytes); }
+  Reservation(const Reservation&) = delete;
+  std::size_t bytes;
+};
+
 lua_State* interrupted_state = nullptr;
 
 // Stays set until the outermost call is left: a pcall on the way must not swallow the interrupt.
@@ -126,9 +133,14 @@ void bind_system(sol::state_view lua, sol::table kbcd) {
     for (auto& [name, amount] : timers::counters()) all[name] = amount;
     return all;
   };
-  // Takes bytes of the memory budget, if they are left: for what a script keeps.
-  core["reserve"] = [](double bytes) { return memory::reserve(static_cast<std::size_t>(bytes)); };
-  core["unreserve"] = [](double bytes) { memory::unreserve(static_cast<std::size_t>(bytes)); };
+  // Bytes of the memory budget, for what a script keeps: held as long as the result lives; nil if they are not left.
+  lua.new_usertype<Reservation>("Reservation", sol::no_constructor);
+  lua["Reservation"] = sol::lua_nil;
+  core["reserve"] = [](double bytes) -> std::shared_ptr<Reservation> {
+    auto wanted = static_cast<std::size_t>(bytes);
+    return memory::reserve(wanted) ? std::make_shared<Reservation>(wanted) : nullptr;
+  };
+  core["reserved"] = [] { return static_cast<double>(memory::reserved()); };
   core["reset_timers"] = &timers::reset;
   core["add_time"] = [](const std::string& name, double seconds) { timers::add(name, seconds); };
   bind_repl(lua, core);

@@ -101,12 +101,13 @@ void set_threads(const CommandLine& line) {
                comm::node_size(), threads, machine);
 }
 
-// OpenBLAS chooses its kernels, and OpenMP how long a thread spins for work, when they are loaded: a better choice needs a
-// new start of the program. Threads that spin for long stand in the way of others where cores are shared.
+// OpenBLAS chooses its kernels, and OpenMP how long a thread spins for work, when they are loaded: a better choice
+// needs a new start of the program. Threads that spin for long stand in the way of others where cores are shared.
 void restart_with_better_choices(char** argv) {
   constexpr const char *kernel = "OPENBLAS_CORETYPE", *spins = "GOMP_SPINCOUNT", *policy = "OMP_WAIT_POLICY";
   std::string better = blas::better_kernel();
-  bool choose_kernel = !better.empty() && !std::getenv(kernel), choose_spins = !std::getenv(spins) && !std::getenv(policy);
+  bool choose_kernel = !better.empty() && !std::getenv(kernel),
+       choose_spins = !std::getenv(spins) && !std::getenv(policy);
   if (!choose_kernel && !choose_spins) return;
   if (choose_kernel) setenv(kernel, better.c_str(), 1);
   if (choose_spins) setenv(spins, "20000", 1);

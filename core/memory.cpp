@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t recycled_from = std::size_t{1} << 20;  // smaller buffers are malloc's business
-// Huge pages spare look-ups of addresses where numbers are read again and again. A block of gigabytes is read from end to
-// end, and the kernel may take longer to find huge pages for it than the arithmetic takes.
+// Huge pages spare look-ups of addresses where numbers are read again and again. A block of gigabytes is read from end
+// to end, and the kernel may take longer to find huge pages for it than the arithmetic takes.
 constexpr std::size_t huge_page = std::size_t{2} << 20, huge_up_to = std::size_t{256} << 20;
 
 struct Pool {

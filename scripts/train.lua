@@ -51,11 +51,16 @@ local function main()
   for step in o.quiet and steps or kbcd.progress(steps) do
     last = step
     if step.epoch_end then epoch_line(step) end
+    if step.epoch_end and step.epoch == 1 and s.epochs > 1 then
+      local kept = kbcd.allreduce(kbcd.system.reserved())
+      say("kept in memory for the next epochs: %.3g GB of blocks (%s) and factors", kept / 1e9, s.cache)
+    end
   end
 
   local best = scoring.best(last.test_error or last.train_error)
 
-  local options = { epochs = last.epoch, block = s.b, partition = s.partition, tol = s.tol, jitter = s.jitter, seed = s.seed,
+  local options = { epochs = last.epoch, block = s.b, partition = s.partition, cache = s.cache,
+    form = s.form, tol = s.tol, jitter = s.jitter, seed = s.seed,
     nystrom_gamma = s.gamma, held_out = data.held_out or 0, data = data.source }
   kbcd.model_file.save(o.model, {
     method = s.method, task = data.task, model = last.model, kernel = s.kernel, map = s.map, X = X,

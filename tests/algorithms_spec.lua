@@ -324,6 +324,16 @@ spec.test("what is kept, and how the kernel is generated, does not change the it
   spec.fails(function() run(kbcd.full_kernel, { cache = "disk" }) end, "cache", "'none'")
 end)
 
+spec.test("a run gives back the memory that it kept", function()
+  local function kept_after_a_run()
+    last(kbcd.full_kernel(X_of(), Y, { kernel = rbf, lambdas = { 1, 2 }, b = 25, epochs = 2, partition = "fixed" }))
+    return kbcd.allreduce(kbcd.system.reserved())
+  end
+  local first = kept_after_a_run()
+  assert(first > 8 * n * n / 4, "nothing was kept")
+  for _ = 1, 5 do assert(kept_after_a_run() <= 2 * first, "it piles up") end  -- of one run that nobody has collected yet
+end)
+
 spec.test("a block that is streamed gives the same model", function()
   local o = { kernel = rbf, lambdas = lambda, b = 40, epochs = 2 }
   local kept = last(kbcd.full_kernel(X_of(), Y, o)).model[1].coefficients:clone()

@@ -1,11 +1,11 @@
 -- choices(o, data): the settings of a run, as given or chosen for the data; and a text of what was chosen.
 --
--- Gives { method, kernel, map, p, b, lambdas, epochs, gamma, partition, tol, jitter, seed, precision }.
+-- Gives { method, kernel, map, p, b, lambdas, epochs, gamma, partition, form, cache, tol, jitter, seed, precision }.
 
 local kbcd = require "kbcd"
 local Index = kbcd.Index
 
-local choices = { largest_full = 30000, features = 8192 }
+local choices = { largest_full = 60000, features = 8192 }
 
 kbcd.system.docs["choices.median_distance"] = [[choices.median_distance(X, kernel_name [, seed])
 The median distance (|x-y|, or |x-y|_1 for the laplacian kernel) of pairs among 600 random rows.]]
@@ -38,10 +38,16 @@ function choices.needs_width(o)
 end
 
 -- A block of the n x b kind, and a b x b system in f64, within half of the memory budget.
-local function block_size(method, X, count)
+local function block_size(X, count)
   local rows = math.ceil(X.n / kbcd.size())
   local fits = math.floor(kbcd.allreduce_min(kbcd.memory_budget()) / 2 / (rows * (X.dtype == "f32" and 4 or 8) + 1))
-  return math.min(count, math.max(256, math.min(fits, method == "full" and 4096 or 2048)))
+  return math.min(count, math.max(256, math.min(fits, 2048)))
+end
+
+-- Whether one triangle of the kernel matrix fits the memory of all ranks, with some to spare.
+local function kernel_fits(X, cache)
+  local bytes = cache == "f16" and 2 or X.dtype == "f32" and 4 or 8
+  return cache ~= "none" and X.n ^ 2 / 2 * bytes < 0.8 * kbcd.size() * kbcd.allreduce_min(kbcd.memory_budget())
 end
 
 local function choose(_, o, data)
@@ -69,7 +75,7 @@ local function choose(_, o, data)
   if o.block and o.block > count then
     error(("--block %d: at most %d, the number of %s, expected"):format(o.block, count, s.p and "features" or "rows"), 0)
   end
-  s.b = o.block or block_size(s.method, X, count)
+  s.b = o.block or block_size(X, count)
   if not o.block then chosen("blocks of %d", s.b) end
   s.lambdas = o.lambda or { 1e-4, 1e-5, 1e-6, 1e-7 }
   s.jitter = o.jitter or not o.lambda
@@ -80,7 +86,13 @@ local function choose(_, o, data)
     s.map = { kind = o.map or "fourier", p = s.p, seed = o.seed }
   end
   s.gamma, s.tol, s.seed, s.precision = o.nystrom_gamma or 0, o.tol or 0, o.seed, X.dtype
-  s.partition = o.partition or (s.method == "full" and "fresh" or "fixed")
+  s.cache, s.form = o.cache or "f32", s.method == "full" and (o.form or "half") or nil
+  s.partition = o.partition or "fixed"
+  if s.method == "full" and not o.partition and s.epochs > 1 then
+    local fits = s.form == "half" and kernel_fits(X, s.cache)
+    s.partition = fits and "fixed" or "fresh"
+    chosen(fits and "a fixed partition (the kernel fits in memory)" or "a fresh partition each epoch")
+  end
   return s, table.concat(notes, ", ")
 end
 

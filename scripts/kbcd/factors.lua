@@ -52,10 +52,10 @@ return function(f)
     for _, entry in ipairs(new) do entry.parts = entry.finish() end
     kbcd.together(function() factor(new) end)
     for _, entry in ipairs(new) do
-      local bytes, kept = 8 * L * (#entry.block.I) ^ 2, f.keep
-      if kept and entry.list then kept = kbcd.system.reserve(bytes) end
-      kept = kbcd.allreduce_min(kept and 1 or 0) == 1  -- the ranks must agree
-      held[entry.block.number] = { root = entry.root, kept = kept, list = entry.list }
+      local room = f.keep
+      if room and entry.list then room = kbcd.system.reserve(8 * L * (#entry.block.I) ^ 2) end
+      local kept = kbcd.allreduce_min(room and 1 or 0) == 1  -- the ranks must agree
+      held[entry.block.number] = { root = entry.root, kept = kept, room = kept and room, list = entry.list }
     end
   end
 

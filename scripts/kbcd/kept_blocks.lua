@@ -8,6 +8,7 @@
 local kbcd = require "kbcd"
 
 return function(o, make)
+  collectgarbage()  -- what earlier runs kept, and nobody holds any more, makes room
   local fixed, held, blocks = o.partition == "fixed" and o.epochs > 1 and o.cache ~= "none", {}, {}
 
   function blocks.get(block)

@@ -26,7 +26,8 @@ return function(data, s, path)
   log:write{
     type = "run", method = s.method, kernel = tostring(s.kernel), lambdas = s.lambdas, n = X.n, d = X.d, k = data.k, b = s.b,
     p = s.p, epochs = s.epochs, seed = s.seed, ranks = kbcd.size(), threads = kbcd.threads(), precision = s.precision,
-    task = data.task, data = data.source, versions = kbcd.version(), partition = s.partition,
+    task = data.task, data = data.source, versions = kbcd.version(), partition = s.partition, form = s.form,
+    cache = s.cache,
   }
   local steps, primitives, last = kbcd.fit(data, s), stopwatch(), nil
   return function()
@@ -36,6 +37,7 @@ return function(data, s, path)
       log:write{
         type = "block", epoch = step.epoch, block = step.block, blocks = step.blocks, epoch_end = step.epoch_end,
         seconds = step.seconds, primitives = primitives(), residual = step.residual, test_error = step.test_error,
+        cached_bytes = kbcd.system.reserved(),
       }
     elseif last then
       local best = kbcd.scoring.best(last.test_error or last.train_error)

@@ -3,7 +3,7 @@
 --   {"type":"run", "method":…, "kernel":…, "lambdas":[…], "n":…, "d":…, "k":…, "b":…, "p":…, "epochs":…, "seed":…,
 --    "ranks":…, "threads":…, "precision":…, "task":"classify"|"regress", "data":…, "versions":…}          the settings, first
 --   {"type":"block", "epoch":…, "block":…, "blocks":…, "epoch_end":…, "seconds":…, "primitives":{name:seconds,…},
---    "residual":[…], "test_error":[…]}                                                                   one a block
+--    "residual":[…], "test_error":[…], "cached_bytes":…}                                                 one a block
 --   {"type":"end", "seconds":…, "best":…, "test_error":[…]}                                              the result, last
 --
 -- "seconds" counts the algorithm's own time from its start (evaluation left out); lists have an entry a λ; what a run does

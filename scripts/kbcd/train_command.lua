@@ -6,7 +6,7 @@ local function quoted(value)
 end
 
 local taken_over = { "data", "label", "x", "y", "test_data", "test_x", "test_y", "hold_out", "task", "kernel", "nu", "degree",
-  "c", "map", "nystrom_gamma", "tol", "partition", "precision", "seed" }
+  "c", "map", "nystrom_gamma", "tol", "partition", "cache", "form", "precision", "seed" }
 
 return function(o, best)
   local parts = { "kbcd train" }

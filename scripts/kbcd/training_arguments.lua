@@ -43,7 +43,9 @@ function training_arguments.add_solver(parser)
   parser:option("--block", "Block size b (by memory).", nil, types.count)
   parser:option("--epochs", "Passes over the blocks.", nil, types.count)
   parser:option("--tol", "Stop when an epoch changes the model by no more, relatively (0).", nil, types.not_negative)
-  parser:option("--partition", "Blocks anew each epoch, or as in the paper."):choices{ "fresh", "fixed" }
+  parser:option("--partition", "Blocks anew each epoch, or fixed, which are kept in memory."):choices{ "fresh", "fixed" }
+  parser:option("--cache", "How blocks of a fixed partition are kept, as far as --memory goes (f32)."):
+    choices{ "f32", "f16", "none" }
   parser:flag("--jitter", "Help blocks that are not positive definite.")
 end
 
@@ -52,6 +54,8 @@ function training_arguments.add(parser)
   parser:option("--method", "The algorithm (by size)."):choices{ "full", "nystrom", "rf" }
   training_arguments.add_solver(parser)
   parser:option("--features", "p: centres of nystrom, features of rf.", nil, types.count)
+  parser:option("--form", "full: each kernel entry generated once an epoch, or as in the paper (half)."):
+    choices{ "half", "plain" }
   parser:option("--map", "Feature map of rf (fourier)."):choices(names_of(kbcd.features))
   parser:option("--nystrom-gamma", "Stabiliser of nystrom (0).", nil, types.not_negative)
 end
@@ -69,6 +73,7 @@ function training_arguments.check(parser, o)
     end
   end
   only("map", "--map", "rf")
+  only("form", "--form", "full")
   only("nystrom_gamma", "--nystrom-gamma", "nystrom")
   if o.features and o.method == "full" then refuse("--features is for --method nystrom or rf, not for full") end
   if o.features and not o.method then o.method = "nystrom" end
