@@ -79,7 +79,8 @@ return function(X, Y, given)
   -- f(x) = K(x, [n]) α
   return steps("full_kernel", o, n, update, kbcd.path{
     lambdas = o.lambdas, k = k, d = X.d, coefficients = alpha, count = n, b = o.b, test = o.test, fitted = fitted,
-    block = function(Z, I) return kbcd.KernelBlock(Z, I, o.kernel, { centers = X }) end,
+    options = o,
+    block = function(Z, I, keep) return kbcd.KernelBlock(Z, I, o.kernel, { centers = X, keep = keep }) end,
     rows = function(C, I) return kbcd.allreduce(kbcd.Selector(n, I):t() * C) end,
   })
 end

@@ -72,7 +72,8 @@ return function(X, Y, given)
   -- f(x) = K(x, J) α
   return steps("nystrom", o, p, update, kbcd.path{
     lambdas = o.lambdas, k = k, d = X.d, coefficients = alpha, count = p, b = o.b, test = o.test, fitted = fitted,
-    block = function(Z, B) return kbcd.KernelBlock(Z, J:take(B), o.kernel, { centers = X }) end,
+    options = o,
+    block = function(Z, B, keep) return kbcd.KernelBlock(Z, J:take(B), o.kernel, { centers = X, keep = keep }) end,
     rows = function(C, B) return C:take(B) end, centers = J,
   })
 end

@@ -1,8 +1,8 @@
 -- path{…}: the models of a λ path, f(x) = Σ_I block(x, I) rows(coefficients, I), which lie side by side, k columns each.
 --
 -- lambdas, k, d (columns of X), coefficients (every λ's α or w), count and b (the blocks I of 1..count to predict with),
--- block(X, I) (the operator of a data set against those), rows(C, I) (rows I of coefficients, on every rank), fitted()
--- (this rank's fitted values, where the algorithm has them), test (a DataSet whose scores follow every step, or false),
+-- block(X, I [, keep]) (the operator of a data set against those; `keep` as for KernelBlock), rows(C, I) (rows I of coefficients, on every rank), fitted()
+-- (this rank's fitted values, where the algorithm has them), test (a DataSet whose scores follow every step, or false) and options (the algorithm's, for how its blocks are kept),
 -- centers (the Index of the rows of X that the model stands on, where it does not stand on all).
 --
 -- model[l] is the model of λ_l: model[l]:predict(X) gives this rank's rows of its scores, model[l].lambda its λ, and
@@ -40,8 +40,14 @@ return function(p)
   function path.predict(_, X) return split(scores(X, p.coefficients)) end
   function path.fitted() return split(p.fitted()) end
 
-  -- After rows I of the coefficients changed by Delta.
-  function path.follow(I, Delta) if T then T:add(p.block(p.test, I) * Delta) end end
+  local followed = T and kbcd.kept_blocks(p.options, function(block, keep) return p.block(p.test, block.I, keep) end)
+
+  -- After a step changed the rows block.I of the coefficients by Delta.
+  function path.follow(block, Delta)
+    if not T then return end
+    T:add(followed.get(block) * Delta)
+    followed.done(block)
+  end
   function path.test_scores() return T and split(T) end
   return path
 end

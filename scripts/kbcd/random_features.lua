@@ -58,7 +58,8 @@ return function(X, Y, given)
   -- f(x) = z(x)ᵀ w
   return steps("random_features", o, p, update, kbcd.path{
     lambdas = o.lambdas, k = k, d = X.d, coefficients = w, count = p, b = o.b, test = o.test,
-    block = function(Z, I) return kbcd.RandomFeaturesBlock(Z, I, o.map) end,
+    options = o,
+    block = function(Z, I, keep) return kbcd.RandomFeaturesBlock(Z, I, o.map, { keep = keep }) end,
     rows = function(C, I) return C:take(I) end,
     fitted = function() return kbcd.repeat_columns(Y, L):sub(E) end,
   })

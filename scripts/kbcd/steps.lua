@@ -55,7 +55,7 @@ return function(owner, o, count, update, model)
     local largest, start, block = 0, kbcd.now(), visits[done]
     local Delta, alpha_b, residual = update(block)
     seconds = seconds + kbcd.now() - start
-    model.follow(block.I, Delta)
+    model.follow(block, Delta)
     local moved, now = model.split(Delta), model.split(alpha_b + Delta)
     for l, sum in ipairs(sums) do
       sum[1], sum[2] = sum[1] + moved[l]:norm() ^ 2, sum[2] + now[l]:norm() ^ 2
