@@ -239,6 +239,92 @@ BOOST_AUTO_TEST_CASE(a_gram_is_a_use_too) {
   BOOST_TEST(!second->kept());
 }
 
+// Gram and transposed product from one pass, each entry computed once even when nothing is kept.
+BOOST_AUTO_TEST_CASE(normal_equations_in_one_pass) {
+  for (std::size_t bytes : {plenty, std::size_t{1}}) {
+    Budget budget(bytes);
+    for (DType type : both_types)
+      for (auto& [what, block, all] : examples(type)) {
+        Dense a = normal(n, 3, 3, type);
+        double before = timers::counter("kernel entries") + timers::counter("feature entries");
+        auto both = block->normal(as_matrix(share(a), type), DType::f64);
+        double entries = timers::counter("kernel entries") + timers::counter("feature entries") - before;
+        BOOST_TEST(entries == static_cast<double>(block->rows() * block->cols()), what);
+        BOOST_TEST(relative_distance(summed(both.gram), all.transpose() * all) <= tolerance(type), what);
+        BOOST_TEST(relative_distance(summed(both.t_times), all.transpose() * a) <= tolerance(type), what);
+        BOOST_CHECK_THROW(block->normal(Matrix::zeros(block->rows() + 1, 2), type), Error);
+      }
+  }
+}
+
+// Blocks that stay are not pushed out, leave room for one of their size, and give it back.
+BOOST_AUTO_TEST_CASE(blocks_that_stay) {
+  DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
+  auto make = [&](std::uint32_t k, Keep keep) {
+    return kernel_block(data, Index::sample(n, b, 1, k), rbf(), {}, data, keep);
+  };
+  std::size_t before = memory::reserved();
+  auto first = make(0, Keep::f32), second = make(1, Keep::f32), third = make(2, Keep::f32);
+  auto passing = make(3, Keep::while_it_fits), other = make(4, Keep::while_it_fits);
+  {
+    Budget budget(before + first->bytes() * 7 / 2);
+    for (auto& block : {passing, first, second, third, other, passing, other}) block->dense();
+    BOOST_TEST((first->stays() && second->stays() && first->kept() && second->kept()));
+    BOOST_TEST((!third->stays() && !third->kept()));  // it would have left no room
+    BOOST_TEST((other->kept() && !passing->kept()));
+    second->release();
+    third->dense();
+    BOOST_TEST((third->stays() && !other->kept()));  // which made room, so that there is some left
+  }
+  first = second = third = passing = other = nullptr;
+  BOOST_TEST(memory::reserved() == before);
+}
+
+// Kept in f16, a block is its entries rounded to 11 bits, in every product and from the first one.
+BOOST_AUTO_TEST_CASE(blocks_in_f16) {
+  Dense x = normal(n, d, 1, DType::f32);
+  DataSet data = DataSet::from_matrix(as_matrix(x, DType::f32));
+  Index columns = Index::sample(n, b, 1, 0);
+  Dense exact = naive_rbf(gamma)(x, rows_of(x, columns)), w = normal(b, 4, 4, DType::f32);
+  auto block = kernel_block(data, columns, rbf(), {}, data, Keep::f16);
+  Matrix first = block->times(as_matrix(w));
+  Dense rounded = dense(block->dense());
+  BOOST_TEST(block->bytes() == static_cast<std::size_t>(block->rows() * b * 2));
+  BOOST_TEST(distance(block->dense(), share(exact)) <= 0x1p-12);
+  BOOST_TEST(distance(rounded, share(exact)) > 0);
+  BOOST_TEST(distance(rounded, rounded.unaryExpr([](double v) { return double(float(::Eigen::half(float(v)))); })) ==
+             0);
+  BOOST_TEST(relative_distance(first, rounded * w) <= 2e-6);
+  BOOST_TEST(relative_distance(block->gram(DType::f64), rounded.transpose() * rounded) <= 1e-12);
+  BOOST_TEST(distance(block->rows(Index({3, n - 1})), rows_of(exact, Index({3, n - 1}))) <= 0x1p-12);
+  auto large = kernel_block(data, columns, kernel("polynomial", {{"degree", 9}, {"c", 9}}), {}, data, Keep::f16);
+  if (large->rows() > 0)
+    BOOST_CHECK_EXCEPTION(large->dense(), Error,
+                          [](const Error& e) { return std::string(e.what()).find("f16") != std::string::npos; });
+  DataSet f64 = DataSet::from_matrix(as_matrix(x));
+  BOOST_CHECK_THROW(kernel_block(f64, columns, rbf(), {}, f64, Keep::f16), Error);
+}
+
+// K(I, I) on one rank, of sizes with several panels and of sparse rows.
+BOOST_AUTO_TEST_CASE(squares_on_one_rank) {
+  for (DType type : both_types)
+    for (Int size : {1, 37, 300})
+      for (bool sparse : {false, true}) {
+        Dense x = normal(n, d, 1, type);
+        DataSet data = DataSet::from_matrix(as_matrix(x, type));
+        if (sparse) data = data.to_sparse();
+        Index rows = Index::sample(n, size, 4, 0);
+        int root = comm::size() - 1;
+        auto square = kernel_square(data, rows, rbf(), root);
+        BOOST_TEST(square.has_value() == (comm::rank() == root));
+        if (square)
+          BOOST_TEST(distance(*square, naive_rbf(gamma)(rows_of(x, rows), rows_of(x, rows))) <= tolerance(type));
+      }
+  DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
+  BOOST_CHECK_THROW(kernel_square(data, Index({0}), rbf(), comm::size()), Error);
+  BOOST_CHECK_THROW(kernel_square(data, Index({n}), rbf(), 0), Error);
+}
+
 BOOST_AUTO_TEST_CASE(kept_memory_is_given_back_with_the_block) {
   std::size_t before = memory::in_use();
   {

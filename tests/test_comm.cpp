@@ -76,6 +76,25 @@ BOOST_AUTO_TEST_CASE(matrices_of_any_size_type_and_layout_are_summed) {
   kbcd::comm::allreduce(std::vector<Matrix>{});
 }
 
+BOOST_AUTO_TEST_CASE(symmetric_sums_reach_their_root) {
+  for (DType type : {DType::f32, DType::f64})
+    for (Int n : {1, 7, 300}) {
+      int root = size() - 1;
+      Matrix a(n, n, type);
+      for (Int i = 0; i < n; ++i)
+        for (Int j = 0; j < n; ++j) a.set(i, j, j <= i ? rank() + i * n + j : -1e9);  // the upper triangle is not read
+      kbcd::comm::Request sum(a, root);
+      sum.wait();
+      if (rank() != root || size() == 1) continue;
+      double ranks = size() * (size() - 1) / 2.0;
+      for (Int i = 0; i < n; ++i)
+        for (Int j = 0; j < n; ++j)
+          BOOST_REQUIRE_EQUAL(a.get(i, j), ranks + size() * (std::max(i, j) * n + std::min(i, j)));
+    }
+  BOOST_CHECK_THROW(kbcd::comm::Request(Matrix::zeros(2, 3), 0), Error);
+  BOOST_CHECK_THROW(kbcd::comm::Request(Matrix::zeros(2, 2), size()), Error);
+}
+
 BOOST_AUTO_TEST_CASE(a_sum_writes_nothing_beside_its_view) {
   Matrix frame = Matrix::zeros(4, 4);
   Matrix inner = frame.block(1, 2, 1, 2);

@@ -1,9 +1,10 @@
 -- path{…}: the models of a λ path, f(x) = Σ_I block(x, I) rows(coefficients, I), which lie side by side, k columns each.
 --
 -- lambdas, k, d (columns of X), coefficients (every λ's α or w), count and b (the blocks I of 1..count to predict with),
--- block(X, I [, keep]) (the operator of a data set against those; `keep` as for KernelBlock), rows(C, I) (rows I of coefficients, on every rank), fitted()
--- (this rank's fitted values, where the algorithm has them), test (a DataSet whose scores follow every step, or false) and options (the algorithm's, for how its blocks are kept),
--- centers (the Index of the rows of X that the model stands on, where it does not stand on all).
+-- block(X, I [, keep]) (the operator of a data set against those; `keep` as for KernelBlock), rows(C, I) (rows I of
+-- coefficients, on every rank), fitted() (this rank's fitted values, where the algorithm has them), test (a DataSet whose
+-- scores follow every step, or false) and options (the algorithm's, for how blocks are kept), centers (the Index of the rows
+-- of X that the model stands on, where it does not stand on all).
 --
 -- model[l] is the model of λ_l: model[l]:predict(X) gives this rank's rows of its scores, model[l].lambda its λ, and
 -- model[l].coefficients its α or w. model:predict(X) gives the scores of every λ as a list, from one pass over X;
