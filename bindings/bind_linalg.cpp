@@ -4,6 +4,7 @@
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
 #include "core/index.hpp"
+#include "core/timers.hpp"
 #include "modules/solve/factor.hpp"
 
 namespace kbcd::lua {
@@ -47,6 +48,7 @@ void bind_linalg(sol::state_view lua, sol::table kbcd) {
     return std::make_tuple(d.u, d.s, d.v);
   });
   def(lua, type, "Matrix:take(I)", "A copy of rows I.", [](const Matrix& a, const Index& rows) {
+    Timer timer("take rows");
     rows.require_within("Matrix:take", a.rows());
     Matrix out(rows.size(), a.cols(), a.dtype());
     dispatch(a.dtype(), [&]<class T>() {
@@ -58,6 +60,7 @@ void bind_linalg(sol::state_view lua, sol::table kbcd) {
   });
   def(lua, type, "Matrix:add_rows(I, B)", "Adds row i of B to row I[i], in place.",
       [](Matrix& a, const Index& rows, const Matrix& b) {
+        Timer timer("add rows");
         rows.require_within("Matrix:add_rows", a.rows());
         require(b.rows() == rows.size() && b.cols() == a.cols(), "Matrix:add_rows: {}x{} expected, got {}", rows.size(),
                 a.cols(), b.shape());

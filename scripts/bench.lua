@@ -19,7 +19,7 @@ local parser = kbcd.arguments("bench", "Measures kbcd against the machine's matr
 parser:argument("what", "Which: " .. known .. " (all of them, unless --scaling or --against is given)."):
   args("*"):convert(known_group)
 parser:option("--n", "Rows of the blocks that are measured (32768).", nil, types.count)
-parser:option("--b", "Columns of them, and block size of the full kernel (4096).", nil, types.count)
+parser:option("--b", "Columns of them (4096).", nil, types.count)
 parser:option("--repeat", "Rounds; half as many of whole epochs (5).", nil, types.count)
 parser:option("--data", "Fashion-MNIST, or made-up rows of its shape (fashion; with --quick, generated)."):
   choices{ "fashion", "generated" }

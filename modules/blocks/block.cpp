@@ -340,8 +340,9 @@ std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std:
     return std::make_shared<Block>(
         std::make_unique<SparseKernelPanels>(x, std::move(rows), std::move(kernel), centers.gather_sparse(columns)),
         keep);
-  return std::make_shared<Block>(
-      std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), centers.gather(columns)), keep);
+  Matrix own = centers.gather(columns);
+  Timer timer("pack centres");
+  return std::make_shared<Block>(std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), own), keep);
 }
 
 std::optional<Matrix> kernel_square(const DataSet& x, const Index& rows, std::shared_ptr<Kernel> kernel, int root) {
@@ -355,8 +356,8 @@ std::optional<Matrix> kernel_square(const DataSet& x, const Index& rows, std::sh
                  Keep::while_it_fits)
         .dense();
   // Symmetric: each panel up to its last row's own column, and the rest mirrored.
+  Timer timer("KernelSquare");
   KernelPanels source(DataSet::own(dense), std::nullopt, std::move(kernel), dense);
-  Timer timer(source.name());
   Int b = rows.size(), height = source.main_thread_only() ? b : square_rows, panels = (b + height - 1) / height;
   Matrix square(b, b, x.dtype());
   dispatch(x.dtype(), [&]<class T>() {

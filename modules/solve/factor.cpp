@@ -80,6 +80,7 @@ std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jit
 }
 
 Matrix Factor::times(const Matrix& b) const {
+  Timer timer("Factor:times");
   require(b.rows() == size(), "Factor:times: a Matrix of {} rows expected, got {}", size(), b.shape());
   return tall_product(l_, tall_product(l_.t(), b.contiguous(DType::f64)));
 }

@@ -8,8 +8,8 @@ local function first_epochs(bench)
   local s, set = bench.sizes, data.images(bench.images())
   local n, d, k, p, b = set.X.n, set.X.d, set.Y.ncols, s.p, s.p_block
   local items = {
-    { name = ("full kernel, b=%d"):format(s.b), bar = 1.4, flop = flops.full_epoch(n, d, k),
-      run = function() return fit({ method = "full", b = s.b }, set) end },
+    { name = ("full kernel, b=%d"):format(b), bar = 1.4, flop = flops.full_epoch(n, d, k),
+      run = function() return fit({ method = "full", b = b }, set) end },
     { name = ("random features, p=%d b=%d"):format(p, b), bar = 0.75, flop = flops.rf_epoch(n, p, b, d, k),
       run = function() return fit({ method = "rf", p = p, b = b, epochs = s.epochs }, set) end },
     { name = ("Nyström, p=%d b=%d"):format(p, b), bar = 0.70, flop = flops.nystrom_epoch(n, p, b, d, k),
@@ -40,7 +40,7 @@ local function cached_full(bench)
   images.n = math.min(images.n, s.cached_n)
   local set = data.images(images)
   local item = { warm = false, run = function()
-    return fit({ method = "full", b = math.min(s.b, set.X.n), epochs = s.epochs, partition = "fixed" }, set)
+    return fit({ method = "full", b = math.min(s.p_block, set.X.n), epochs = s.epochs, partition = "fixed" }, set)
   end }
   later(bench, ("full kernel, n=%d"):format(set.X.n), bench.measure({ item }, bench.long_repeats)[1])
 end
@@ -50,7 +50,7 @@ local function memory(bench)
   local s, launch = bench.sizes, require "kbcd.bench.launch"
   for _, method in ipairs{ "full", "rf", "nystrom" } do
     local full = method == "full"
-    local settings = { method = method, b = full and s.b or s.p_block, p = not full and s.p or nil, images = bench.images() }
+    local settings = { method = method, b = s.p_block, p = not full and s.p or nil, images = bench.images() }
     local run = launch(settings, { ranks = 1, threads = kbcd.threads(), memory = s.memory })
     bench.add{ group = "epochs", name = fit.names[method] .. ", memory", value = run.memory / (run.bytes + s.memory),
       unit = "of allowed", bar = 1.1, at_most = true, note = ("%.0f MB, data %.0f + budget %.0f"):format(
