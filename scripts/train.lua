@@ -10,7 +10,7 @@ parser:mutex(
   parser:option("--gamma", "The same as gamma of the kernel's formula.", nil, types.positive))
 parser:option("--model", "The file to write (model.h5, if there is none yet)."):argname("FILE")
 parser:option("--log", "Write a line of JSON a block to this file."):argname("FILE")
-parser:flag("--resume", "Go on from the checkpoint of a run that was stopped, MODEL.checkpoint, if there is one; and write it.")
+parser:flag("--resume", "Go on from MODEL.checkpoint, of a run that was stopped, if it is there; and write it.")
 parser:option("--checkpoint-every", "Write MODEL.checkpoint every so many seconds (60 with --resume, else never).", nil,
   types.not_negative)
 parser:flag("--quiet", "No lines of progress.")

@@ -132,7 +132,7 @@ local function read_newest(path)
         end
         return settings, state, name == path
       end
-      damage[#damage + 1] = "damaged checkpoint: " .. tostring(settings)
+      damage[#damage + 1] = "damaged checkpoint: " .. kbcd.without_places(settings)
     end
   end
   if #damage > 0 then

@@ -12,7 +12,7 @@
 
 local kbcd = require "kbcd"
 
-kbcd.system.docs.run_log = [[run_log([path [, resumed]])
+kbcd.system.docs.run_log = [[run_log([path, resumed])
 The log of a run: log:write{ type = "block", … } adds one JSON object a line; log:close(). Without a path, writes nothing.
 resumed: { epoch, block }, which the lines that are there are kept up to; log.continued tells whether there were any.]]
 

@@ -89,7 +89,8 @@ return function(owner, o, count, update, model, state)
     for l, lambda in ipairs(o.lambdas) do
       local step, size = sums(l, 1) + moved[l]:norm() ^ 2, sums(l, 2) + now[l]:norm() ^ 2
       if not (step < math.huge and size < math.huge) then
-        error(("%s: block %d of epoch %d gave a model that is not finite (lambda = %g)"):format(owner, done, epoch, lambda), 2)
+        error(("%s: block %d of epoch %d gave a model that is not finite (lambda = %g)"):format(
+          owner, done, epoch, lambda), 2)
       end
       sums:set(l, 1, step)
       sums:set(l, 2, size)
