@@ -10,6 +10,7 @@
 -- is told and passed over for the previous one.
 
 local kbcd = require "kbcd"
+local options = require "kbcd.options"
 local Matrix, DataSet, Index = kbcd.Matrix, kbcd.DataSet, kbcd.Index
 
 local checkpoint = { format = "kbcd checkpoint", version = 1 }
@@ -141,19 +142,19 @@ local function read_newest(path)
 end
 
 local function new(_, path, given)
-  local o = require("kbcd.options").read("checkpoint", given or {}, {
-    every = { require("kbcd.options").not_negative, 60 }, resume = { require("kbcd.options").flag, false },
+  local o = options.read("checkpoint", given or {}, {
+    every = { options.not_negative, 60 }, resume = { options.flag, false },
     settings = { function(x) return type(x) ~= "table" and "a table" or nil end, {} },
   })
-  local c = setmetatable({ path = path, every = o.every, settings = o.settings, saved_at = kbcd.now() }, { __index = methods })
+  local c = { path = path, every = o.every, settings = o.settings, saved_at = kbcd.now() }
   kbcd.together(function() kbcd.output_file.check(path) end)
   if o.resume then
     c.saved_settings, c.saved_state, c.good = read_newest(path)
   elseif there(path) or there(path .. ".previous") then
-    error(("%s: there is a checkpoint already; resume it, or remove it (and %s.previous) to begin anew"):format(path, path), 0)
+    error(("%s: there is a checkpoint already; resume it, or remove it and %s.previous"):format(path, path), 0)
   end
   kbcd.system.note_stop_signals()
-  return c
+  return setmetatable(c, { __index = methods })
 end
 
 -- The algorithm's settings and the caller's.

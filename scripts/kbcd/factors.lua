@@ -48,7 +48,7 @@ return function(f)
     local new = {}
     while block and #new < f.ahead do
       if not held[block.number] then
-        local root = (block.place - 1) % kbcd.size()  -- always the same: the order of the sums over ranks depends on it
+        local root = (block.place - 1) % kbcd.size()  -- always the same one: sums over ranks may depend on it
         new[#new + 1] = { block = block, root = root, finish = f.begin(block, root, #new == 0) }
       end
       block = block.next()

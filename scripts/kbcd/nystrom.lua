@@ -15,7 +15,8 @@ An iterator of block steps of Nyström kernel regression (Algorithm 2). options:
 p (centres, at most n); b = min(2048, p) (block size); gamma = 0 (stabiliser); epochs = 1; partition = "fixed" or "fresh";
 cache = "f32", "f16" or "none" (how the blocks of a fixed partition are kept from epoch to epoch); tol = 0; jitter = false
 (true: add a growing multiple of I to a block that is not positive definite); seed; test (a DataSet:
-step.test_scores follows every block); checkpoint (help "checkpoint"). step.residual: |E| / |Y| with E = Y - (K_J + n lambda S_J) alpha.]]
+step.test_scores follows every block); checkpoint (help "checkpoint").
+step.residual: |E| / |Y| with E = Y - (K_J + n lambda S_J) alpha.]]
 
 return function(X, Y, given)
   Y = kbcd.targets("nystrom", X, Y)
