@@ -141,11 +141,12 @@ void bind_system(sol::state_view lua, sol::table kbcd) {
     sum.add(text.data(), text.size());
     return Checksum::text(sum.value());
   };
-  // From now on the first SIGTERM or SIGINT is but noted, for a script that looks; the second ends the program.
-  core["note_stop_signals"] = [] {
+  // From now on the first SIGTERM or SIGINT is but noted, for a script that looks, and the second ends the program;
+  // `false`: the first does, again.
+  core["note_stop_signals"] = [](bool note) {
     struct sigaction action {};
-    action.sa_handler = on_stop;
-    action.sa_flags = SA_RESETHAND;
+    action.sa_handler = note ? on_stop : SIG_DFL;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
     for (int signal : {SIGTERM, SIGINT}) sigaction(signal, &action, nullptr);
   };
   core["stop_signal"] = [] { return static_cast<int>(stop_signal); };  // its number, or 0

@@ -153,7 +153,7 @@ local function new(_, path, given)
   elseif there(path) or there(path .. ".previous") then
     error(("%s: there is a checkpoint already; resume it, or remove it and %s.previous"):format(path, path), 0)
   end
-  kbcd.system.note_stop_signals()
+  kbcd.system.note_stop_signals(true)
   return setmetatable(c, { __index = methods })
 end
 
@@ -238,6 +238,7 @@ function methods.keep(c, settings, state)
 end
 
 function methods.remove(c)
+  kbcd.system.note_stop_signals(false)
   if kbcd.rank() == 0 then
     for _, ending in ipairs{ "", ".previous", ".part" } do os.remove(c.path .. ending) end
   end

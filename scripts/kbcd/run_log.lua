@@ -50,7 +50,7 @@ return function(path, resumed)
   file:flush()
   if log.continued then os.rename(name, path) end
   function log.write(_, entry)
-    file:write(cjson.encode(entry), "\n")
+    file:write(assert(cjson.encode(entry)), "\n")
     file:flush()
   end
   function log.close() file:close() end
