@@ -93,6 +93,15 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
                 describe(L, 2));
         return DataSet(n, rows.as<Matrix&>().clone(), "DataSet.local_part");
       });
+  def(lua, type, "DataSet.share(n)", "The first and the last of this rank's rows of n.", [](Int n) {
+    require(n >= 0, "DataSet.share: a number of rows expected, got {}", n);
+    Layout layout = comm::layout(n);
+    Int first = layout.first(comm::rank());
+    return std::make_tuple(first + 1, first + layout.count(comm::rank()));
+  });
+  def(lua, type, "DataSet:fingerprint()",
+      "A text that any other number, row or order of rows would change; the same on any number of ranks. All ranks call it.",
+      [](const DataSet& x) { return x.fingerprint(); });
   def(lua, type, "DataSet:gather(I)", "Rows I as a Matrix, on every rank. All ranks call it.",
       [](const DataSet& x, const Index& rows) { return x.gather(rows); });
   def(lua, type, "DataSet:gather_sparse(I)", "Rows I of sparse data as a Csr, on every rank. All ranks call it.",

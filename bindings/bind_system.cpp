@@ -9,6 +9,7 @@
 #include "bindings/def.hpp"
 #include "bindings/line_editor.hpp"
 #include "bindings/state.hpp"
+#include "core/checksum.hpp"
 #include "core/comm.hpp"
 #include "core/memory.hpp"
 #include "core/timers.hpp"
@@ -32,6 +33,12 @@ void stop_here(lua_State* L, lua_Debug*) {
 
 void on_interrupt(int) {
   lua_sethook(interrupted_state, stop_here, LUA_MASKCOUNT, 1);
+}
+
+volatile std::sig_atomic_t stop_signal = 0;
+
+void on_stop(int signal) {
+  stop_signal = signal;
 }
 
 // Whether a person is at this end: it is a terminal, or it is mpirun's pipe and mpirun's own is one.
@@ -141,6 +148,20 @@ void bind_system(sol::state_view lua, sol::table kbcd) {
     return memory::reserve(wanted) ? std::make_shared<Reservation>(wanted) : nullptr;
   };
   core["reserved"] = [] { return static_cast<double>(memory::reserved()); };
+  core["checksum"] = [](const std::string& text) {
+    Checksum sum;
+    sum.add(text.data(), text.size());
+    return Checksum::text(sum.value());
+  };
+  // From now on the first SIGTERM or SIGINT is but noted, for a script that looks, and the second ends the program;
+  // `false`: the first does, again.
+  core["note_stop_signals"] = [](bool note) {
+    struct sigaction action {};
+    action.sa_handler = note ? on_stop : SIG_DFL;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (int signal : {SIGTERM, SIGINT}) sigaction(signal, &action, nullptr);
+  };
+  core["stop_signal"] = [] { return static_cast<int>(stop_signal); };  // its number, or 0
   core["reset_timers"] = &timers::reset;
   core["add_time"] = [](const std::string& name, double seconds) { timers::add(name, seconds); };
   bind_repl(lua, core);

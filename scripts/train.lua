@@ -10,9 +10,29 @@ parser:mutex(
   parser:option("--gamma", "The same as gamma of the kernel's formula.", nil, types.positive))
 parser:option("--model", "The file to write (model.h5, if there is none yet)."):argname("FILE")
 parser:option("--log", "Write a line of JSON a block to this file."):argname("FILE")
+parser:flag("--resume", "Go on from MODEL.checkpoint, of a run that was stopped, if it is there; and write it.")
+parser:option("--checkpoint-every", "Write MODEL.checkpoint every so many seconds (60 with --resume, else never).", nil,
+  types.not_negative)
 parser:flag("--quiet", "No lines of progress.")
 local o = parser:parse(arg)
 arguments.check(parser, o)
+
+-- The file that a run can go on from, beside the model; of the data as it was read.
+local function open_checkpoint(data)
+  if not o.resume and not o.checkpoint_every then return nil end
+  local settings = { task = data.task, precision = data.X.dtype, preprocess = o.preprocess,
+    ["fingerprint of x"] = data.X:fingerprint(), ["fingerprint of y"] = data.y:fingerprint() }
+  if data.test then
+    settings["fingerprint of test x"] = data.test.X:fingerprint()
+    settings["fingerprint of test y"] = data.test.y:fingerprint()
+  end
+  local checkpoint = kbcd.checkpoint(o.model .. ".checkpoint", {
+    every = o.checkpoint_every or 60, resume = o.resume or false, settings = settings })
+  local saved = checkpoint.saved_settings or {}  -- what was chosen stays as it was
+  o.block = o.block or tonumber(saved.b)
+  if kbcd.choices.needs_width(o) then o.sigma = tonumber(saved.sigma) end
+  return checkpoint
+end
 
 local function main()
   if not o.model then
@@ -23,8 +43,14 @@ local function main()
   kbcd.output_file.check(o.model)
 
   local scoring = kbcd.scoring
-  local data = kbcd.training_data.prepare(kbcd.training_data(o), o.preprocess)
+  local data = kbcd.training_data(o)
+  local checkpoint = open_checkpoint(data)
+  kbcd.training_data.prepare(data, o.preprocess)
   local s, notes = kbcd.choices(o, data)
+  if checkpoint then
+    s.checkpoint = checkpoint
+    checkpoint.settings.sigma, checkpoint.settings.kernel = o.sigma or s.sigma, kbcd.checkpoint.kernel_text(s.kernel)
+  end
   local X, test = data.X, data.test
   local function say(...) if not o.quiet then kbcd.say(...) end end
 
@@ -48,6 +74,8 @@ local function main()
 
   local last
   local steps = kbcd.logged_fit(data, s, o.log)
+  local resumed = checkpoint and checkpoint.resumed
+  if resumed then say("goes on from %s, after block %d of epoch %d", checkpoint.path, resumed.block, resumed.epoch) end
   for step in o.quiet and steps or kbcd.progress(steps) do
     last = step
     if step.epoch_end then epoch_line(step) end
@@ -68,6 +96,7 @@ local function main()
     metrics = { train_error = last.train_error, test_error = last.test_error, residual = last.residual,
       seconds = last.seconds },
   })
+  if checkpoint then checkpoint:remove() end
   say("%s: best lambda = %g, %s error %s", o.model, s.lambdas[best],
     test and (data.held_out and "held-out" or "test") or "training",
     scoring.show(data.task, { (last.test_error or last.train_error)[best] }))

@@ -363,5 +363,18 @@ BOOST_AUTO_TEST_CASE(operands_of_the_wrong_shape_are_refused) {
   }
 }
 
+// What a run computes must not depend on whether it had the factor of a block already: see scripts/kbcd/factors.lua.
+BOOST_AUTO_TEST_CASE(the_fused_product_has_the_bits_of_the_single_one) {
+  Budget budget(4 * 400 * b * sizeof(double));  // room for a block; slabs of no more than 400 rows
+  for (DType type : both_types) {
+    DataSet x = DataSet::from_matrix(as_matrix(normal(n, d, 1, type), type));
+    Matrix a = as_matrix(normal(x.local_n(), 2, 2));
+    auto block = [&] { return kernel_block(x, Index::range(0, b), rbf(), std::nullopt, x); };
+    auto fused = block(), single = block();
+    BOOST_TEST(distance(fused->normal(a, type).t_times, dense(single->t_times(a))) == 0);
+    BOOST_TEST(distance(fused->t_times(a), dense(single->normal(a, type).t_times)) == 0);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace kbcd::tests

@@ -119,5 +119,22 @@ BOOST_AUTO_TEST_CASE(shares_that_do_not_add_up_are_refused) {
   BOOST_CHECK_THROW(DataSet::from_matrix(Matrix(3, 0, DType::f64)), Error);
 }
 
+BOOST_AUTO_TEST_CASE(a_fingerprint_tells_data_apart) {
+  for (DType type : both_types) {
+    Matrix all = as_matrix(normal(23, 3, 1), type), changed = all.clone(), swapped = all.clone();
+    changed.set(22, 2, changed.get(22, 2) * (1 + 1e-6));
+    swapped.row_block(4, 1).copy_from(all.row_block(17, 1));
+    swapped.row_block(17, 1).copy_from(all.row_block(4, 1));
+    DataSet x = DataSet::from_matrix(all);
+    std::string print = x.fingerprint();
+    BOOST_TEST(print.size() == 16);
+    BOOST_TEST(print == DataSet::from_matrix(all.t().clone().t()).fingerprint());
+    for (auto& other : {changed, swapped, all.row_block(0, 22).clone(), all.col_block(0, 2).clone()})
+      BOOST_TEST(print != DataSet::from_matrix(other).fingerprint());
+    BOOST_TEST(print != x.to_sparse().fingerprint());
+    BOOST_TEST(x.to_sparse().fingerprint() != DataSet::from_matrix(changed).to_sparse().fingerprint());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace kbcd::tests

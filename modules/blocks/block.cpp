@@ -204,6 +204,7 @@ void Block::each_slab(Visit&& visit) {
   require_idle();
   bool kept = make_room();
   Int height = rows_within_budget(std::max(panel_rows, slab_bytes / std::max<Int>(1, cols() * 8)), cols() * 8, 1);
+  if (height > panel_rows) height -= height % panel_rows;
   Matrix room = panel_room<T>(kept && !half() ? 0 : std::min(height, rows()), cols());
   bool alone = source_->main_thread_only();
   for (Int first = 0; first < rows(); first += height) {
@@ -271,11 +272,14 @@ Block::Normal Block::normal(const Matrix& a, DType precision) {
     Matrix wide(0, 0, precision);
     each_slab<T>([&](Int first, View<T> slab) {
       if (a.cols() > 0) {
-        Int panels = (slab.rows + panel_rows - 1) / panel_rows;
-#pragma omp parallel for schedule(static, 1)
+        // The panels and threads of each_panel, so that B' a is the same as from t_times, to the bit.
+        Int panels = (slab.rows + panel_rows - 1) / panel_rows, before = first / panel_rows;
+        int threads = source_->main_thread_only() ? 1 : thread_count();
+#pragma omp parallel num_threads(threads)
         for (Int p = 0; p < panels; ++p)
-          sum.add(omp_get_thread_num(), first + p * panel_rows,
-                  slab.rows_from(p * panel_rows, std::min(panel_rows, slab.rows - p * panel_rows)));
+          if ((before + p) % threads == omp_get_thread_num())
+            sum.add(omp_get_thread_num(), first + p * panel_rows,
+                    slab.rows_from(p * panel_rows, std::min(panel_rows, slab.rows - p * panel_rows)));
       }
       dispatch(precision, [&]<class G>() {
         if constexpr (std::is_same_v<T, G>) {

@@ -37,7 +37,7 @@ class Block {
   struct Normal {
     Matrix gram, t_times;
   };
-  Normal normal(const Matrix& a, DType precision);  // B' B and B' a, from one pass
+  Normal normal(const Matrix& a, DType precision);  // B' B and B' a, from one pass, as gram and t_times
   Matrix dense();                                   // a copy of this rank's rows
   Matrix rows(const Index& j);                      // rows j of all ranks, on every rank (collective)
   void release();                                   // forgets the numbers; they can be computed again

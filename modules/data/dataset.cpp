@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/checksum.hpp"
 #include "core/elementwise.hpp"
 #include "core/memory.hpp"
 
@@ -171,6 +172,31 @@ Index DataSet::local_rows(const Index& rows) const {
   auto positions = layout_.owned_positions(rows, comm::rank());
   for (Int& position : positions) position = rows[position] - first();
   return Index(std::move(positions));
+}
+
+// The sum, over all rows, of checksums of a row and its number.
+std::string DataSet::fingerprint() const {
+  std::vector<std::uint64_t> sums(local_n());
+  auto of_row = [&](Int i) {
+    Checksum sum;
+    sum.add(static_cast<std::uint64_t>(first() + i));
+    dispatch(dtype(), [&]<class T>() {
+      if (sparse()) {
+        Int start = csr_->starts[i], count = csr_->starts[i + 1] - start;
+        sum.add(csr_->columns.data() + start, count * sizeof(std::int32_t));
+        sum.add(csr_->values.view<T>().data + start, count * sizeof(T));
+      } else {
+        sum.add(local_.view<T>().line(i), d() * sizeof(T));
+      }
+    });
+    sums[i] = sum.value();
+  };
+  parallel_for(local_n(), local_n() * d(), of_row);
+  std::uint64_t total = 0;
+  for (auto sum : sums) total += sum;
+  std::uint64_t all = 0;
+  for (auto& text : comm::allgather(Checksum::text(total))) all += std::stoull(text, nullptr, 16);
+  return Checksum::text(all);
 }
 
 }  // namespace kbcd

@@ -44,6 +44,9 @@ class DataSet {
   DataSet to_dense() const;
   DataSet to_sparse() const;
   Index local_rows(const Index& rows) const;  // where those of `rows` that live here are in local()
+  // 16 hex digits that any other number, row or order of rows would change; of equal data, the same on any number of
+  // ranks (collective).
+  std::string fingerprint() const;
 
  private:
   DataSet(Layout layout, Matrix local) : layout_(layout), local_(std::move(local)) {}

@@ -1,6 +1,7 @@
 -- choices(o, data): the settings of a run, as given or chosen for the data; and a text of what was chosen.
 --
--- Gives { method, kernel, map, p, b, lambdas, epochs, gamma, partition, form, cache, tol, jitter, seed, precision }.
+-- Gives { method, kernel, sigma (where it was chosen), map, p, b, lambdas, epochs, gamma, partition, form, cache, tol,
+-- jitter, seed, precision }.
 
 local kbcd = require "kbcd"
 local Index = kbcd.Index
@@ -63,7 +64,7 @@ local function choose(_, o, data)
     sigma = choices.median_distance(X, o.kernel, o.seed) / 2
     chosen("sigma = %.4g (half the median distance)", sigma)
   end
-  s.kernel = choices.kernel(o, sigma)
+  s.kernel, s.sigma = choices.kernel(o, sigma), sigma
   if s.method ~= "full" then
     s.p = o.features or math.min(choices.features, s.method == "rf" and choices.features or X.n)
     if not o.features then chosen("%d %s", s.p, s.method == "rf" and "features" or "centres") end

@@ -6,11 +6,7 @@ local kbcd = require "kbcd"
 local function describe(e)
   local text = tostring(e)
   if os.getenv("KBCD_TRACE") or text:find("attempt to ", 1, true) then return debug.traceback(text, 2) end
-  repeat
-    local places
-    text, places = text:gsub("^%S+%.lua:%d+: ", "")
-  until places == 0
-  return text
+  return kbcd.without_places(text)
 end
 
 return function(name, main)

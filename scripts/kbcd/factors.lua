@@ -15,9 +15,11 @@ return function(f)
   local held = {}  -- by number of block: { root, kept, the Factor of each λ on the root }
   local L = #f.lambdas
 
-  -- The factors of this rank's systems, as many at a time as there are threads.
+  -- The factors of this rank's systems, as many at a time as there are threads. With several, each is made on one thread;
+  -- so is one that is left over (that is what another beside it is for): a factor is the same to the bit, whichever blocks
+  -- are factored with it. Only where there is never more than one, all threads share in it.
   local function factor(entries)
-    local wanted, threads = {}, kbcd.threads()
+    local wanted, threads = {}, L == 1 and f.ahead <= kbcd.size() and 1 or kbcd.threads()
     for _, entry in ipairs(entries) do
       entry.list = entry.root == kbcd.rank() and {} or nil
       for l in ipairs(entry.list and f.lambdas or {}) do wanted[#wanted + 1] = { entry = entry, l = l } end
@@ -25,8 +27,10 @@ return function(f)
     for first = 1, #wanted, threads do
       local systems, last = {}, math.min(first + threads - 1, #wanted)
       for i = first, last do systems[#systems + 1] = f.system(wanted[i].entry.parts, f.lambdas[wanted[i].l]) end
-      for i, H in ipairs(kbcd.chol_all(systems, { jitter = f.jitter, overwrite = true })) do
-        local w = wanted[first + i - 1]
+      if threads > 1 and #systems == 1 then systems[2] = Matrix.eye(1) end
+      local made = kbcd.chol_all(systems, { jitter = f.jitter, overwrite = true })
+      for i = first, last do
+        local w, H = wanted[i], made[i - first + 1]
         w.entry.list[w.l] = H
         if H.jitter > 0 then
           io.stderr:write(("block of %d, lambda = %g: its system is not positive definite; added %.3g to the diagonal\n")
@@ -44,7 +48,7 @@ return function(f)
     local new = {}
     while block and #new < f.ahead do
       if not held[block.number] then
-        local root = #new % kbcd.size()
+        local root = (block.place - 1) % kbcd.size()  -- always the same one: sums over ranks may depend on it
         new[#new + 1] = { block = block, root = root, finish = f.begin(block, root, #new == 0) }
       end
       block = block.next()

@@ -29,7 +29,7 @@ return function(data, s)
   local Y = classify and kbcd.labels.one_vs_all(data.y, { classes = data.k, first = 1 }) or data.y
   local steps = methods[s.method](data.X, Y, s, {
     lambdas = s.lambdas, b = s.b, epochs = s.epochs, tol = s.tol, jitter = s.jitter, partition = s.partition, seed = s.seed,
-    cache = s.cache, test = test and test.X,
+    cache = s.cache, test = test and test.X, checkpoint = s.checkpoint,
   })
   return function()
     local step = steps()

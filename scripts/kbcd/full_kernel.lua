@@ -20,7 +20,8 @@ b = 2048 (block size, at most n); epochs = 1; partition = "fresh" (anew each epo
 form = "half" (every kernel entry is generated once an epoch and used twice; a fixed partition is visited in one order) or
 "plain" (as in the paper; the same iterates); cache = "f32", "f16" or "none": how the blocks of a fixed partition are kept
 from epoch to epoch, as far as the memory budget goes; tol = 0 (stop after the epoch in which the model changed by no more,
-relatively); jitter = false; seed; test (a DataSet: step.test_scores follows every block).
+relatively); jitter = false; seed; test (a DataSet: step.test_scores follows every block);
+checkpoint (help "checkpoint").
 step.residual: |Y - (K + n lambda I) alpha| / |Y| over the epoch's blocks, each before its step. step.model:fitted() is of
 each row as of the last visit of its block.
 for step in full_kernel(X, Y, o) do … step.epoch, step.block, step.epoch_end, step.change, step.model[1]:predict(Xtest) end]]
@@ -33,7 +34,7 @@ return function(X, Y, given)
   local n, k, L, half = X.n, Y.ncols, #o.lambdas, o.form == "half"
   o.order = half and o.partition == "fixed" and "fixed" or nil  -- so that what is later stays so, and T can be kept
   local alpha, l = Matrix.zeros(X.local_n, k * L), Matrix.zeros(X.local_n, k * L)
-  local missed, size = {}, 0                                      -- squares of residuals and targets of this epoch
+  local missed, size = Matrix.zeros(1, L), Matrix.zeros(1, 1)     -- squares of residuals and targets of this epoch
 
   local panels = kbcd.kept_blocks(o, function(block, keep)
     local rows = (half and block.later() or Index.concat{ block.earlier(), block.later() }):sorted()
@@ -49,7 +50,7 @@ return function(X, Y, given)
   }
 
   local function update(block)
-    if block.done == 1 then l:fill(0) size = 0 end
+    if block.done == 1 then l:fill(0) missed:fill(0) size:fill(0) end
     local T, here = panels.get(block)
     local S_b = kbcd.Selector(n, block.I)
     local first = half and block.epoch == 1  -- then α_later = 0
@@ -61,11 +62,9 @@ return function(X, Y, given)
     alpha:add(S_b * Delta)
     if half then l:add_rows(here, T * new) end
     panels.done(block)
-    size = size + Y_b:norm() ^ 2
-    for i = 1, L do
-      missed[i] = (block.done == 1 and 0 or missed[i]) + squares:get(1, i)
-      residual[i] = math.sqrt(missed[i] / size)
-    end
+    missed:add(squares)
+    size:set(1, 1, size(1, 1) + Y_b:norm() ^ 2)
+    for i = 1, L do residual[i] = math.sqrt(missed(1, i) / size(1, 1)) end
     return Delta, alpha_b, residual
   end
 
@@ -82,5 +81,5 @@ return function(X, Y, given)
     options = o,
     block = function(Z, I, keep) return kbcd.KernelBlock(Z, I, o.kernel, { centers = X, keep = keep }) end,
     rows = function(C, I) return kbcd.allreduce(kbcd.Selector(n, I):t() * C) end,
-  })
+  }, { spread = { alpha = alpha, l = l }, same = { missed = missed, size = size } })
 end

@@ -22,14 +22,15 @@ local function stopwatch()
 end
 
 return function(data, s, path)
-  local log, X = kbcd.run_log(path), data.X
-  log:write{
+  local steps, X = kbcd.fit(data, s), data.X
+  local log = kbcd.run_log(path, s.checkpoint and s.checkpoint.resumed)
+  if not log.continued then log:write{
     type = "run", method = s.method, kernel = tostring(s.kernel), lambdas = s.lambdas, n = X.n, d = X.d, k = data.k, b = s.b,
     p = s.p, epochs = s.epochs, seed = s.seed, ranks = kbcd.size(), threads = kbcd.threads(), precision = s.precision,
     task = data.task, data = data.source, versions = kbcd.version(), partition = s.partition, form = s.form,
     cache = s.cache,
-  }
-  local steps, primitives, last = kbcd.fit(data, s), stopwatch(), nil
+  } end
+  local primitives, last = stopwatch(), nil
   return function()
     local step = steps()
     if step then

@@ -15,7 +15,8 @@ An iterator of block steps of Nyström kernel regression (Algorithm 2). options:
 p (centres, at most n); b = min(2048, p) (block size); gamma = 0 (stabiliser); epochs = 1; partition = "fixed" or "fresh";
 cache = "f32", "f16" or "none" (how the blocks of a fixed partition are kept from epoch to epoch); tol = 0; jitter = false
 (true: add a growing multiple of I to a block that is not positive definite); seed; test (a DataSet:
-step.test_scores follows every block). step.residual: |E| / |Y| with E = Y - (K_J + n lambda S_J) alpha.]]
+step.test_scores follows every block); checkpoint (help "checkpoint").
+step.residual: |E| / |Y| with E = Y - (K_J + n lambda S_J) alpha.]]
 
 return function(X, Y, given)
   Y = kbcd.targets("nystrom", X, Y)
@@ -75,5 +76,5 @@ return function(X, Y, given)
     options = o,
     block = function(Z, B, keep) return kbcd.KernelBlock(Z, J:take(B), o.kernel, { centers = X, keep = keep }) end,
     rows = function(C, B) return C:take(B) end, centers = J,
-  })
+  }, { spread = { E = E }, same = { alpha = alpha } })
 end

@@ -13,6 +13,7 @@ function options.count(x) return not (is_number(x) and x >= 1 and x % 1 == 0) an
 function options.seed(x) return not (is_number(x) and x >= 0 and x % 1 == 0) and "a whole number from 0 up" or nil end
 function options.not_negative(x) return not (is_number(x) and x >= 0) and "a number >= 0" or nil end
 function options.data(x) return x and runtime.type(x) ~= "DataSet" and "a DataSet" or nil end  -- or false: none
+function options.checkpoint(x) return x and not (type(x) == "table" and x.take_up) and "a checkpoint(path, …)" or nil end
 function options.flag(x) return type(x) ~= "boolean" and "true or false" or nil end
 function options.kernel(x) return runtime.type(x) ~= "Kernel" and "a kernel such as kernel.rbf{sigma = 5}" or nil end
 function options.map(x) return runtime.type(x) ~= "FeatureMap" and "a map such as features.fourier{…}" or nil end
@@ -74,7 +75,7 @@ function options.algorithm(owner, given, count, of, partition, own)
     lambdas = { options.lambdas }, b = { options.count, math.min(2048, count) }, epochs = { options.count, 1 },
     tol = { options.not_negative, 0 }, jitter = { options.flag, false }, seed = { options.seed, runtime.seed() },
     partition = { options.one_of("fresh", "fixed"), partition }, cache = { options.one_of("f32", "f16", "none"), "f32" },
-    test = { options.data, false },
+    test = { options.data, false }, checkpoint = { options.checkpoint, false },
   }
   for name, entry in pairs(own) do schema[name] = entry end
   local o = options.read(owner, given, schema, 4)

@@ -37,14 +37,11 @@ function output_file.check(path)
   os.remove(name)
 end
 
-kbcd.system.docs["output_file.write"] = [[output_file.write(path, f)
-f(name) writes a file of a temporary name, which then takes the place of path; all ranks call it, rank 0 is to write. When
-f fails, path stays as it was.]]
-function output_file.write(path, f)
-  local name = temporary_name(path)
+local function write(path, name, previous, f)
   local good, message = xpcall(f, function(e) return e end, name)
   if kbcd.rank() == 0 then
     if good and not sync(name) then good, message = false, path .. ": cannot be brought to the disk" end
+    if good and previous then good, message = os.rename(path, previous) end
     if good then good, message = os.rename(name, path) end
     if not good then
       os.remove(name)
@@ -56,5 +53,15 @@ function output_file.write(path, f)
   end
   kbcd.barrier()
 end
+
+kbcd.system.docs["output_file.write"] = [[output_file.write(path, f)
+f(name) writes a file of a temporary name, which then takes the place of path; all ranks call it, rank 0 is to write. When
+f fails, path stays as it was.]]
+function output_file.write(path, f) write(path, temporary_name(path), nil, f) end
+
+kbcd.system.docs["output_file.replace"] = [[output_file.replace(path, previous, f)
+The same for a file that is written again and again: the temporary name is always path.part, so that a run that was killed
+leaves but one, and the file that was there takes the name `previous` (nil or false: it goes).]]
+function output_file.replace(path, previous, f) write(path, path .. ".part", previous, f) end
 
 return output_file

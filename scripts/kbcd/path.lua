@@ -15,7 +15,8 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 
 return function(p)
   local path = { lambdas = p.lambdas, centers = p.centers }
-  local T = p.test and Matrix.zeros(p.test.local_n, p.coefficients.ncols)
+  local T = p.test and Matrix.zeros(p.test.local_n, p.coefficients.ncols) or nil
+  path.followed = T  -- the scores of the test set, all λ side by side
 
   -- The columns of each λ.
   local function split(side_by_side)

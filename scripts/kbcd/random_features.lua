@@ -15,7 +15,7 @@ An iterator of block steps of random feature regression (Algorithm 3). options: 
 lambdas (a number or a list); b = min(2048, p) (block size); epochs = 1; partition = "fixed" or "fresh"; cache = "f32", "f16"
 or "none" (how the blocks of a fixed partition are kept from epoch to epoch); tol = 0;
 jitter = false; seed (of the order of blocks; the features have the map's); test (a DataSet: step.test_scores follows every
-block). step.residual: |Y - Z w| / |Y|.]]
+block); checkpoint (help "checkpoint"). step.residual: |Y - Z w| / |Y|.]]
 
 return function(X, Y, given)
   Y = kbcd.targets("random_features", X, Y)
@@ -62,5 +62,5 @@ return function(X, Y, given)
     block = function(Z, I, keep) return kbcd.RandomFeaturesBlock(Z, I, o.map, { keep = keep }) end,
     rows = function(C, I) return C:take(I) end,
     fitted = function() return kbcd.repeat_columns(Y, L):sub(E) end,
-  })
+  }, { spread = { E = E }, same = { w = w } })
 end

@@ -7,26 +7,50 @@
 --   {"type":"end", "seconds":…, "best":…, "test_error":[…]}                                              the result, last
 --
 -- "seconds" counts the algorithm's own time from its start (evaluation left out); lists have an entry a λ; what a run does
--- not have is left out. Rank 0 writes; every line is flushed, so that a run that is stopped leaves what it had.
+-- not have is left out. Rank 0 writes; every line is flushed, so that a run that is stopped leaves what it had. A run that is
+-- taken up goes on with its log behind the block that it is taken up after.
 
 local kbcd = require "kbcd"
 
-kbcd.system.docs.run_log = [[run_log([path])
-The log of a run: log:write{ type = "block", … } adds one JSON object a line; log:close(). Without a path, writes nothing.]]
+kbcd.system.docs.run_log = [[run_log([path, resumed])
+The log of a run: log:write{ type = "block", … } adds one JSON object a line; log:close(). Without a path, writes nothing.
+resumed: { epoch, block }, which the lines that are there are kept up to; log.continued tells whether there were any.]]
 
-return function(path)
+-- The lines of a log up to a block; none where they do not begin with those of a run.
+local function lines_until(path, resumed, decode)
+  local file, kept = resumed and io.open(path), {}
+  for line in file and file:lines() or function() end do
+    local entry = decode(line)
+    local of_block = type(entry) == "table" and entry.type == "block" and type(entry.epoch) == "number" and
+      type(entry.block) == "number" and (entry.epoch < resumed.epoch or
+      entry.epoch == resumed.epoch and entry.block <= resumed.block)
+    local first = #kept == 0 and type(entry) == "table" and entry.type == "run"
+    if not first and not (of_block and #kept > 0) then break end
+    kept[#kept + 1] = line
+  end
+  if file then file:close() end
+  return kept
+end
+
+return function(path, resumed)
   local log = {}
   if not path or kbcd.rank() ~= 0 then
     function log.write() end
     function log.close() end
     return log
   end
-  local found, cjson = pcall(require, "cjson")
+  local found, cjson = pcall(require, "cjson.safe")
   if not found then error("the log needs lua-cjson; on Debian: apt-get install lua-cjson", 0) end
-  local file, reason = io.open(path, "w")
+  local kept = lines_until(path, resumed, cjson.decode)
+  log.continued = #kept > 0
+  local name = log.continued and path .. ".part" or path
+  local file, reason = io.open(name, "w")
   if not file then error(("the log cannot be written: %s"):format(reason), 2) end
+  for _, line in ipairs(kept) do file:write(line, "\n") end
+  file:flush()
+  if log.continued then os.rename(name, path) end
   function log.write(_, entry)
-    file:write(cjson.encode(entry), "\n")
+    file:write(assert(cjson.encode(entry)), "\n")
     file:flush()
   end
   function log.close() file:close() end

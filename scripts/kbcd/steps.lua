@@ -1,10 +1,15 @@
--- steps(owner, o, count, update, model): the block steps of all epochs, as an iterator.
+-- steps(owner, o, count, update, model, state): the block steps of all epochs, as an iterator.
 --
 -- 1..count is partitioned at random into blocks of o.b, once (o.partition = "fixed") or anew each epoch ("fresh"), and the
 -- blocks are visited in a random order, of each epoch (or one for all: o.order = "fixed").
 -- update(block) does one step and returns Δ, the block α_b that it was added to, and for each λ the relative residual that
 -- the algorithm keeps anyway. A block is a table: I (the Index), number (names it for as long as its partition lives), epoch,
--- done (its place in the epoch), later (all that is visited after it), earlier, and next() (the block after it, or nil).
+-- done (its place in the epoch), place (that in the first epoch of its partition), later (all that is visited after it),
+-- earlier, and next() (the block after it, or nil).
+--
+-- state is what update changes, { spread = { name = Matrix of this rank's rows }, same = { name = Matrix } }. With
+-- o.checkpoint (see checkpoint.lua) it is saved between steps, and a run goes on from where it was saved: partition and order
+-- are functions of the seed and the epoch, and blocks and factors are computed again.
 --
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
 -- without what the caller did in between or what following the test set took), model, residual, test_scores where the
@@ -12,12 +17,16 @@
 -- of this epoch. The run ends after o.epochs, or after the epoch in which the change of every λ is at most o.tol.
 
 local kbcd = require "kbcd"
-local Index = kbcd.Index
+local Matrix, Index = kbcd.Matrix, kbcd.Index
 
-local function changes(sums)
-  local change = {}
-  for l, sum in ipairs(sums) do change[l] = math.sqrt(sum[1] / math.max(sum[2], 1e-300)) end
-  return change
+-- What must be the same in a run that goes on.
+local function settings_of(owner, o, count)
+  local settings = { algorithm = owner, count = count }
+  for name, value in pairs(o) do
+    if name == "kernel" then value = kbcd.checkpoint.kernel_text(value) end
+    if name ~= "test" and name ~= "checkpoint" then settings[name] = value end
+  end
+  return settings
 end
 
 -- The blocks of one epoch in their order.
@@ -25,13 +34,16 @@ local function begin_epoch(o, count, epoch)
   local fresh = o.partition == "fresh"
   local blocks = Index.permutation(count, { seed = o.seed, stream = fresh and 2 * epoch or 0 }):partition(o.b)
   local order = Index.permutation(#blocks, { seed = o.seed, stream = o.order == "fixed" and 1 or 2 * epoch + 1 })
-  local parts, visits, before = {}, {}, 0
+  local first = fresh and order or Index.permutation(#blocks, { seed = o.seed, stream = o.order == "fixed" and 1 or 3 })
+  local parts, visits, places, before = {}, {}, {}, 0
+  for place = 1, #blocks do places[first[place]] = place end
   for done = 1, #blocks do parts[done] = blocks[order[done]] end
   local all = Index.concat(parts)
   for done, I in ipairs(parts) do
     local from = before
     visits[done] = {
       I = I, number = fresh and epoch .. "/" .. done or order[done], epoch = epoch, done = done,
+      place = places[order[done]],
       next = function() return visits[done + 1] end,
       earlier = function() return all:slice(1, from) end,
       later = function() return all:slice(from + #I + 1, count) end,
@@ -41,31 +53,50 @@ local function begin_epoch(o, count, epoch)
   return visits
 end
 
-return function(owner, o, count, update, model)
-  local seconds, epoch, done, visits, sums, converged = 0, 0, 0, {}, nil, false
+return function(owner, o, count, update, model, state)
+  local seconds, epoch, done, visits, converged = 0, 0, 0, {}, false
+  local sums = Matrix.zeros(#o.lambdas, 2)  -- |Δ|² and |α|² of the blocks so far of this epoch, for each λ
+  local at, settings = Matrix.zeros(1, 3), o.checkpoint and settings_of(owner, o, count)
+
+  if o.checkpoint then
+    state.same.at, state.same.sums, state.spread.test_scores = at, sums, model.followed
+    if o.checkpoint:take_up(settings, state) then
+      epoch, done, seconds = at(1, 1), at(1, 2), at(1, 3)
+      visits = begin_epoch(o, count, epoch)
+      o.checkpoint.resumed = { epoch = epoch, block = done }
+    end
+  end
+
+  local function save()
+    for i, value in ipairs{ epoch, done, seconds } do at:set(1, i, value) end
+    o.checkpoint:keep(settings, state)
+  end
 
   return function()
+    if converged or epoch == o.epochs and done == #visits then return nil end
+    if o.checkpoint and done > 0 then save() end
     if done == #visits then
-      if converged or epoch == o.epochs then return nil end
-      epoch, done, sums = epoch + 1, 0, {}
+      epoch, done = epoch + 1, 0
       visits = begin_epoch(o, count, epoch)
-      for l = 1, #o.lambdas do sums[l] = { 0, 0 } end
+      sums:fill(0)
     end
     done = done + 1
-    local largest, start, block = 0, kbcd.now(), visits[done]
+    local start, block = kbcd.now(), visits[done]
     local Delta, alpha_b, residual = update(block)
     seconds = seconds + kbcd.now() - start
     model.follow(block, Delta)
-    local moved, now = model.split(Delta), model.split(alpha_b + Delta)
-    for l, sum in ipairs(sums) do
-      sum[1], sum[2] = sum[1] + moved[l]:norm() ^ 2, sum[2] + now[l]:norm() ^ 2
-      if not (sum[1] < math.huge and sum[2] < math.huge) then
+    local moved, now, change, largest = model.split(Delta), model.split(alpha_b + Delta), {}, 0
+    for l, lambda in ipairs(o.lambdas) do
+      local step, size = sums(l, 1) + moved[l]:norm() ^ 2, sums(l, 2) + now[l]:norm() ^ 2
+      if not (step < math.huge and size < math.huge) then
         error(("%s: block %d of epoch %d gave a model that is not finite (lambda = %g)"):format(
-          owner, done, epoch, o.lambdas[l]), 2)
+          owner, done, epoch, lambda), 2)
       end
+      sums:set(l, 1, step)
+      sums:set(l, 2, size)
+      change[l] = math.sqrt(step / math.max(size, 1e-300))
+      largest = math.max(largest, change[l])
     end
-    local change = changes(sums)
-    for _, c in ipairs(change) do largest = math.max(largest, c) end
     converged = done == #visits and kbcd.allreduce_max(largest) <= o.tol  -- the ranks must agree
     return {
       epoch = epoch, epochs = o.epochs, block = done, blocks = #visits, epoch_end = done == #visits,

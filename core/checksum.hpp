@@ -1,0 +1,41 @@
+// Checksum: 64 bits over bytes, to notice that they are others; no secret is safe with it.
+//
+//     h <- (h xor word) * odd,  h <- h xor (h >> 32)     for every 8 bytes, and for how many there were
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace kbcd {
+
+class Checksum {
+ public:
+  void add(std::uint64_t word) {
+    sum_ = (sum_ ^ word) * 0x9e3779b97f4a7c15u;
+    sum_ ^= sum_ >> 32;
+  }
+  void add(const void* bytes, std::size_t count) {
+    auto* from = static_cast<const char*>(bytes);
+    std::uint64_t word = 0;
+    std::size_t i = 0;
+    for (; i + sizeof word <= count; i += sizeof word) {
+      std::memcpy(&word, from + i, sizeof word);
+      add(word);
+    }
+    word = 0;
+    std::memcpy(&word, from + i, count - i);
+    add(word);
+    add(count);
+  }
+  std::uint64_t value() const { return sum_; }
+
+  static std::string text(std::uint64_t value) { return fmt::format("{:016x}", value); }
+
+ private:
+  std::uint64_t sum_ = 0x2545f4914f6cdd1du;
+};
+
+}  // namespace kbcd

@@ -1,0 +1,282 @@
+-- Checkpoints: a run that is stopped anywhere and taken up gives the bits of one that was not, for each method; on another
+-- number of ranks the same to rounding. Damaged files are told and passed over, those of other runs refused.
+
+local kbcd = require "kbcd"
+local spec = require "spec"
+local Matrix, DataSet = kbcd.Matrix, kbcd.DataSet
+local test, equal, fails = spec.test, spec.equal, spec.fails
+local rank = kbcd.rank()
+
+local path = kbcd.bcast(rank == 0 and os.tmpname() or "")
+local n, d, lambdas = 403, 5, { 1e-2, 1e-4, 1e-5 }
+local data, test_data = Matrix.randn(n, d, { seed = 3 }), Matrix.randn(29, d, { seed = 4 })
+local rbf = kbcd.kernel.rbf{ sigma = 1.5 }
+
+local function remove_all()
+  kbcd.barrier()
+  if rank == 0 then for _, ending in ipairs{ "", ".previous", ".part" } do os.remove(path .. ending) end end
+  kbcd.barrier()
+end
+remove_all()
+
+local function data_of(dtype)
+  local X = DataSet(data):to(dtype)
+  local x = X.rows:to("f64")
+  return X, Matrix.hcat{ x:clone():sin():sum(2), x:clone():square():sum(2) }, DataSet(test_data):to(dtype)
+end
+
+-- The algorithm's steps; o: options beside the common ones, dtype.
+local function run(method, o, checkpoint)
+  local X, Y, Xtest = data_of(o.dtype)
+  local given = { lambdas = o.lambdas or lambdas, b = o.b or 70, epochs = 3, seed = 8, test = Xtest, partition = o.partition,
+    cache = o.cache, checkpoint = checkpoint }
+  if method == "full" then
+    given.kernel, given.form = rbf, o.form
+    return kbcd.full_kernel(X, Y, given)
+  elseif method == "nystrom" then
+    given.kernel, given.p, given.gamma, given.jitter = rbf, 260, 1e-3, true
+    return kbcd.nystrom(X, Y, given)
+  end
+  given.map = kbcd.features.fourier{ kernel = rbf, p = 260, seed = 5 }
+  return kbcd.random_features(X, Y, given)
+end
+
+-- All that a step gives, as a list of numbers and copies of matrices.
+local function facts(step)
+  local list = {}
+  for l, model in ipairs(step.model) do
+    list[#list + 1], list[#list + 2] = model.coefficients:clone(), step.test_scores[l]:clone()
+    list[#list + 1], list[#list + 2] = Matrix{ { step.residual[l] } }, Matrix{ { step.change[l] } }
+    if step.epoch_end then list[#list + 1] = step.model:fitted()[l]:clone() end
+  end
+  return list
+end
+
+local function same_bits(A, B)
+  if A.nrows ~= B.nrows or A.ncols ~= B.ncols then return false end
+  return A.nrows == 0 or (A - B):abs():max() == 0
+end
+
+local function each_fact(step, expected, name, compare)
+  for i, fact in ipairs(facts(step)) do
+    if not compare(fact, expected[i]) then
+      error(("%s: fact %d differs at block %d of epoch %d (rank %d)"):format(name, i, step.block, step.epoch, rank), 2)
+    end
+  end
+end
+
+-- Runs until the checkpoint after `stop` blocks is written, as if killed then.
+local function run_until(method, o, stop)
+  local steps = run(method, o, kbcd.checkpoint(path, { every = 0 }))
+  for _ = 1, stop + 1 do steps() end
+end
+
+local cases = {
+  { "full", { dtype = "f64" } }, { "full", { dtype = "f32", partition = "fixed" } },
+  { "full", { dtype = "f32", form = "plain", lambdas = 1e-3 } },
+  { "full", { dtype = "f64", form = "plain", partition = "fixed", cache = "none", lambdas = 1e-3 } },
+  { "full", { dtype = "f32", partition = "fixed", cache = "f16", lambdas = 1e-3 } },
+  { "nystrom", { dtype = "f64" } }, { "nystrom", { dtype = "f32", lambdas = 1e-3 } },
+  { "nystrom", { dtype = "f32", partition = "fresh" } }, { "nystrom", { dtype = "f32", cache = "f16" } },
+  { "rf", { dtype = "f64", lambdas = 1e-3 } }, { "rf", { dtype = "f32" } }, { "rf", { dtype = "f32", partition = "fresh" } },
+  { "rf", { dtype = "f32", cache = "none" } },
+}
+
+test("a run that is taken up gives the bits of one that was never stopped", function()
+  for _, case in ipairs(cases) do
+    local method, o = unpack(case)
+    local name, expected, blocks = method, {}, 0
+    for option, value in pairs(o) do name = ("%s %s=%s"):format(name, option, tostring(value)) end
+    for step in run(method, o) do expected[#expected + 1], blocks = facts(step), step.blocks end
+    equal(#expected, 3 * blocks, name .. ": steps")
+    for _, stop in ipairs{ 1, blocks, blocks + 2, 3 * blocks - 1 } do
+      run_until(method, o, stop)
+      local c, taken = kbcd.checkpoint(path, { resume = true }), stop
+      for step in run(method, o, c) do
+        taken = taken + 1
+        equal((step.epoch - 1) * blocks + step.block, taken, name .. ": the step")
+        each_fact(step, expected[taken], ("%s, stopped after %d blocks"):format(name, stop), same_bits)
+      end
+      equal(taken, #expected, name .. ": the last step")
+      remove_all()
+    end
+  end
+end)
+
+-- From here on one run, stopped after 4 blocks; the checkpoint before is of 3.
+local o = { dtype = "f32", partition = "fixed", b = 110 }
+local stopped, expected = 4, {}
+for step in run("nystrom", o) do expected[#expected + 1] = facts(step) end
+run_until("nystrom", o, stopped)
+
+local function contents(name)
+  local file = assert(io.open(name, "rb"))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local newest, previous = contents(path), contents(path .. ".previous")
+
+-- What the two files are to be, nil for none.
+local function put(as_newest, as_previous)
+  remove_all()
+  if rank == 0 then
+    for name, text in pairs{ [path] = as_newest, [path .. ".previous"] = as_previous } do
+      local file = assert(io.open(name, "wb"))
+      file:write(text)
+      file:close()
+    end
+  end
+  kbcd.barrier()
+end
+
+-- io.stderr's lines while f runs.
+local function told_by(f)
+  local lines, stderr = {}, io.stderr
+  -- luacheck: push ignore 122
+  io.stderr = { write = function(_, text) lines[#lines + 1] = text end }
+  local good, message = pcall(f)
+  io.stderr = stderr
+  -- luacheck: pop
+  if not good then error(message, 0) end
+  return table.concat(lines)
+end
+
+-- Takes the run up, which must be after `block` blocks, and goes on to its end, whose bits must be right.
+local function goes_on_after(block, what)
+  local c
+  local told = told_by(function() c = kbcd.checkpoint(path, { resume = true, every = 1e9 }) end)
+  local steps, taken = run("nystrom", o, c), (c.resumed.epoch - 1) * 3 + c.resumed.block
+  if block then equal(taken, block, what .. ": blocks done") end
+  local last
+  for step in steps do taken, last = taken + 1, step end
+  equal(taken, #expected, what .. ": blocks")
+  each_fact(last, expected[taken], what, same_bits)
+  return told
+end
+
+test("a damaged checkpoint is told and passed over for the one before", function()
+  equal(goes_on_after(stopped, "whole"), "")
+  for _, length in ipairs{ 0, 1, 100, 2000, math.floor(#newest / 2), #newest - 1 } do
+    put(newest:sub(1, length), previous)
+    local told = goes_on_after(stopped - 1, "cut to " .. length)
+    if rank == 0 then
+      assert(told:find(path, 1, true) and told:find("damaged", 1, true) and told:find(".previous", 1, true), told)
+    end
+  end
+  for at = 5, #newest, math.floor(#newest / 25) do  -- where nothing is stored, a changed byte changes nothing
+    local other = string.char((newest:byte(at) + 64) % 256)
+    put(newest:sub(1, at - 1) .. other .. newest:sub(at + 1), previous)
+    goes_on_after(nil, "byte " .. at)
+  end
+  put(nil, previous)
+  goes_on_after(stopped - 1, "killed between two names")
+  put(newest:sub(1, 3000), nil)
+  fails(function() kbcd.checkpoint(path, { resume = true }) end, path, "damaged", "no good one", "remove")
+  put(newest:sub(1, 3000), previous:sub(1, 3000))
+  fails(function() kbcd.checkpoint(path, { resume = true }) end, path .. ":", path .. ".previous:")
+  put(nil, nil)
+  equal(kbcd.checkpoint(path, { resume = true }).saved_settings, nil, "none")
+end)
+
+test("numbers that are sound for HDF5 but not what was saved are noticed", function()
+  put(newest, nil)
+  if rank == 0 then
+    local from, to = kbcd.h5.open(path), kbcd.h5.create(path .. ".part")
+    for _, name in ipairs{ "format", "version", "checksum" } do to:set("/", name, from:get("/", name)) end
+    to:write_texts("/settings", from:texts("/settings"))
+    for _, group in ipairs{ "same", "spread" } do
+      to:group("/" .. group)
+      for _, name in ipairs(from:members("/" .. group)) do
+        local table_path = ("/%s/%s"):format(group, name)
+        local A = from:read(table_path, 1, from:shape(table_path)[1])
+        if name == "E" then A:set(A.nrows, 1, A(A.nrows, 1) + 1e-12) end
+        to:append(table_path, A)
+      end
+    end
+    from:close()
+    to:close()
+    os.rename(path .. ".part", path)
+  end
+  kbcd.barrier()
+  fails(function() kbcd.checkpoint(path, { resume = true }) end, path, "checksum")
+end)
+
+test("the checkpoint that was good stays until the next is complete", function()
+  put(newest:sub(1, 3000), previous)  -- what is damaged must not take the place of what is good
+  local steps
+  told_by(function() steps = run("nystrom", o, kbcd.checkpoint(path, { resume = true, every = 0 })) end)
+  steps()
+  equal(contents(path) ~= newest:sub(1, 3000), true, "the damaged one is replaced")
+  equal(contents(path .. ".previous") == previous, true, "the previous one is untouched")
+  kbcd.barrier()
+  local written = contents(path)
+  kbcd.barrier()
+  steps()
+  equal(contents(path .. ".previous") == written, true, "the next one follows it")
+  put(newest, previous)
+  fails(function()
+    kbcd.output_file.replace(path, path .. ".previous", function(name)
+      if rank == 0 then assert(io.open(name, "w")):close() end
+      kbcd.barrier()
+      error("disk full", 0)
+    end)
+  end, "disk full")
+  kbcd.barrier()
+  equal(contents(path) == newest and contents(path .. ".previous") == previous, true, "both are there")
+  if rank == 0 then equal(io.open(path .. ".part"), nil, "half a file") end
+end)
+
+test("a checkpoint of another run is refused, with what differs", function()
+  put(newest, previous)
+  local function refused(method, changes, ...)
+    local c, other = kbcd.checkpoint(path, { resume = true, settings = changes.settings }), {}
+    for name, value in pairs(o) do other[name] = value end
+    for name, value in pairs(changes) do if name ~= "settings" then other[name] = value end end
+    fails(function() run(method, other, c) end, path, "of another run", ...)
+  end
+  refused("nystrom", { lambdas = { 1e-2, 1e-4, 2e-5 } }, "lambdas = 0.01", "2.0000000000000002e-05 here")
+  refused("nystrom", { b = 111 }, "b = 110 there, 111 here")
+  refused("nystrom", { partition = "fresh" }, "partition = fixed there, fresh here")
+  refused("rf", {}, "algorithm = nystrom there, random_features here", "kernel = rbf{")
+  refused("nystrom", { settings = { data = DataSet(data):fingerprint() } }, "data = none there")
+  local X, Y, Xtest = data_of("f32")
+  local given = { kernel = rbf, p = 260, gamma = 1e-3, jitter = true, lambdas = lambdas, b = 110, epochs = 3, seed = 8,
+    partition = "fixed", checkpoint = kbcd.checkpoint(path, { resume = true }) }
+  fails(function() kbcd.nystrom(X, Y, given) end, "test_scores", "missing here")
+  given.test, given.kernel = Xtest, kbcd.kernel.rbf{ sigma = 1.5000001 }
+  fails(function() kbcd.nystrom(X, Y, given) end, "kernel = rbf{gamma = ", "sigma = 1.5}")
+  given.kernel, X, Y = rbf, DataSet(data:rows(1, n - 50)):to("f32"), Y:rows(1, select(2, DataSet.share(n - 50)) -
+    DataSet.share(n - 50) + 1)
+  fails(function() kbcd.nystrom(X, Y, given) end, "E is")
+  fails(function() kbcd.checkpoint(path) end, path, "already", "remove")
+  fails(function() kbcd.checkpoint(path, { each = 3 }) end, "each", "every, resume, settings")
+  fails(function() kbcd.nystrom(X, Y, { kernel = rbf, p = 9, lambdas = 1, checkpoint = path }) end, "checkpoint(path, …)")
+  fails(function() kbcd.checkpoint("/nowhere/c") end, "/nowhere/c", "cannot be written")
+end)
+
+test("an algorithm of one's own saves and takes up what it likes", function()
+  remove_all()
+  local first, last = DataSet.share(n)
+  local function begin(resume)
+    local state = { spread = { rows = Matrix.zeros(last - first + 1, 2) }, same = { counter = Matrix.zeros(1, 1) } }
+    local c = kbcd.checkpoint(path, { every = 0, resume = resume })
+    return state, c, c:take_up({ what = "counting" }, state)
+  end
+  local state, c, taken = begin(false)
+  equal(taken, false)
+  for i = first, last do state.spread.rows:set(i - first + 1, 2, i == 7 and -0.0 or i / 3) end
+  state.same.counter:set(1, 1, 1 / 3)
+  c:keep({ what = "counting" }, state)
+  state, c, taken = begin(true)
+  equal(taken, true)
+  for i = first, last do equal(state.spread.rows(i - first + 1, 2), i == 7 and 0 or i / 3) end
+  if first <= 7 and last >= 7 then equal(1 / state.spread.rows(8 - first, 2), -math.huge, "the sign of 0") end
+  equal(state.same.counter(1, 1), 1 / 3)
+  c:remove()
+  kbcd.together(function() equal(io.open(path), nil, "removed") end)
+end)
+
+spec.finish()
+remove_all()

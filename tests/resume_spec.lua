@@ -1,0 +1,137 @@
+-- ranks: 1
+-- kbcd train --resume as a user meets it: runs that are killed at random moments, or asked to stop, and go on; what is
+-- refused. The models must be those of runs that nobody stopped.
+
+local kbcd = require "kbcd"
+local spec, shell = require "spec", require "shell"
+local Matrix = kbcd.Matrix
+local test, run, succeeds, refuses, has = shell.test, shell.run, shell.succeeds, shell.refuses, shell.has
+
+math.randomseed(os.time())
+
+local function write_csv(name, rows, seed)
+  local A, lines = Matrix.randn(rows, 4, { seed = seed }), {}
+  for i = 1, rows do
+    lines[i] = ("%.9g,%.9g,%.9g,%.9g,%d"):format(A(i, 1), A(i, 2), A(i, 3), A(i, 4), A(i, 1) * A(i, 2) > 0 and 1 or 0)
+  end
+  shell.write(name, table.concat(lines, "\n") .. "\n")
+end
+write_csv("d.csv", 300, 1)
+write_csv("other.csv", 300, 2)
+
+local data = "--threads 1 train --data d.csv --label 5 "
+local settings = {
+  full = data .. "--method full --block 20 --epochs 30 --lambda 1e-3,1e-4 --quiet ",
+  nystrom = data .. "--method nystrom --features 100 --block 10 --epochs 40 --lambda 1e-3,1e-4 --standardize --quiet ",
+  rf = data .. "--method rf --features 100 --block 10 --epochs 40 --lambda 1e-3 --partition fresh --precision f64 --quiet ",
+}
+
+local function coefficients(name)
+  local file = kbcd.h5.open(shell.tmp .. "/" .. name)
+  local A = file:read("/coefficients", 1, file:shape("/coefficients")[1])
+  file:close()
+  return A
+end
+
+-- Starts `command`, and once its checkpoint is there and a moment is over, runs `end_it` with $pid. Gives the command's
+-- status.
+local function interrupted(launch, command, model, moment, end_it)
+  return run(([[
+%s %s --model %s --checkpoint-every 0 >>interrupted.log 2>&1 & pid=$!
+for i in $(seq 400); do [ -e %s.checkpoint ] || [ -e %s ] || ! kill -0 $pid 2>/dev/null || sleep 0.02; done
+sleep %.2f
+%s
+wait $pid]]):format(launch, command, model, model, model, moment, end_it)).status
+end
+
+local alone, in_two = '$clean "$KBCD"', '$clean $KBCD_MPIRUN -n 2 "$KBCD"'
+
+local function complete_log(name, epochs)
+  local cjson, seen, kinds = require "cjson", 0, {}
+  for line in shell.read(shell.tmp .. "/" .. name):gmatch("[^\n]+") do
+    local entry = cjson.decode(line)
+    kinds[entry.type] = (kinds[entry.type] or 0) + 1
+    if entry.type == "block" then
+      seen = seen + 1
+      spec.equal((entry.epoch - 1) * entry.blocks + entry.block, seen, name .. ": the block of line " .. seen + 1)
+      if seen == epochs * entry.blocks then kinds.all = true end
+    end
+  end
+  spec.equal(kinds.run == 1 and kinds["end"] == 1 and kinds.all, true, name .. ": a run, all blocks, an end")
+end
+
+test("runs that are killed at random moments end with the bits of one that was not", function()
+  for method, command in pairs(settings) do
+    for _, ranks in ipairs{ 1, 2 } do
+      local whole, killed = ("%s%d.h5"):format(method, ranks), ("%s%d_killed.h5"):format(method, ranks)
+      succeeds(("mpi %d %s --model %s"):format(ranks, command, whole))
+      local log, moments = killed .. ".jsonl", {}
+      for i = 1, 3 do
+        moments[i] = math.random() * 0.4
+        interrupted(ranks == 1 and alone or in_two, command .. " --resume --log " .. log, killed, moments[i],
+          ranks == 1 and "kill -9 $pid" or "kill -9 $(pgrep -P $pid | head -n " .. math.random(2) .. " | tail -n 1)")
+      end
+      succeeds(("mpi %d %s --resume --model %s --log %s"):format(ranks, command, killed, log))
+      local difference = (coefficients(killed) - coefficients(whole)):abs():max()
+      if difference ~= 0 then
+        error(("%s on %d ranks, killed after %s: off by %g"):format(method, ranks, table.concat(moments, " "), difference))
+      end
+      complete_log(log, method == "full" and 30 or 40)
+      local left = run("ls | grep '" .. killed .. ".checkpoint'").out
+      spec.equal(left, "", "files left behind")
+    end
+  end
+end)
+
+test("a run goes on on another number of ranks, the same to rounding", function()
+  for method, command in pairs(settings) do
+    command = command .. " --precision f64 "
+    succeeds(("kbcd %s --model all.h5"):format(command))
+    interrupted(in_two, command, "moved.h5", 0.1, "kill -9 $(pgrep -P $pid | head -n 1)")
+    has(succeeds(("mpi 3 %s --resume --model moved.h5"):format((command:gsub("--quiet", "")))).out, "goes on from moved.h5")
+    spec.close(coefficients("moved.h5"), coefficients("all.h5"), 1e-9, method)
+    os.execute("rm -f " .. shell.tmp .. "/moved.h5*")
+  end
+end)
+
+test("SIGTERM and SIGINT, once, end the block, save and leave with their status", function()
+  for name, status in pairs{ TERM = 143, INT = 130 } do
+    local model = name .. ".h5"
+    local got = interrupted(alone, settings.full, model, 0.1, "kill -" .. name .. " $pid")
+    spec.equal(got, status, name)
+    has(shell.read(shell.tmp .. "/interrupted.log"), ("stopped by signal %d; %s.checkpoint"):format(status - 128, model))
+    succeeds(("kbcd %s --resume --model %s"):format(settings.full, model))
+    spec.equal((coefficients(model) - coefficients("full1.h5")):abs():max(), 0, name)
+  end
+end)
+
+test("a damaged checkpoint is named, and one of other data or options refused", function()
+  interrupted(alone, settings.full, "m.h5", 0.2, "kill -9 $pid")
+  local there = "kbcd " .. settings.full .. "--model m.h5 --resume "
+  local function with(from, to) return (there:gsub(from:gsub("%p", "%%%0"), to)) end
+  refuses(with("d.csv", "other.csv"), "m.h5.checkpoint is of another run", "fingerprint of x", "fingerprint of y")
+  refuses(with("--lambda 1e-3,1e-4", "--lambda 1e-3,2e-4"), "of another run", "lambdas = 0.001 0.0001", "here")
+  refuses(with("--block 20", "--block 30"), "b = 20 there, 30 here")
+  refuses(there .. "--seed 5", "seed = 1 there, 5 here")
+  refuses(there .. "--standardize", "preprocess = none there, standardize here")
+  refuses(there .. "--sigma 3", "kernel = rbf{gamma = ", "sigma = ")
+  refuses(there .. "--precision f64", "precision = f32 there, f64 here")
+  refuses("kbcd " .. settings.full .. "--model m.h5 --checkpoint-every 5", "m.h5.checkpoint", "already")
+  succeeds("cp m.h5.checkpoint whole && cp m.h5.checkpoint.previous whole.previous")
+  refuses("truncate -s 4000 m.h5.checkpoint m.h5.checkpoint.previous; " .. there, "m.h5.checkpoint:",
+    "m.h5.checkpoint.previous:", "no good one", "remove m.h5.checkpoint")
+  has(succeeds("cp whole.previous m.h5.checkpoint.previous; " .. there).err, "damaged checkpoint: m.h5.checkpoint",
+    "going on from m.h5.checkpoint.previous")
+  spec.equal((coefficients("m.h5") - coefficients("full1.h5")):abs():max(), 0, "the model")
+end)
+
+test("what was chosen for a run stays as it was; without --resume, checkpoints are written when asked for", function()
+  local command = data .. "--method full --epochs 150 --lambda 1e-3 --precision f64 --standardize --block 100 "
+  interrupted(alone, command, "c.h5", 0.1, "kill -9 $pid")
+  has(shell.read(shell.tmp .. "/interrupted.log"), "chosen: sigma = ")
+  local out = succeeds("mpi 3 " .. command .. " --model c.h5 --resume").out
+  has(out, "goes on from c.h5.checkpoint, after block")
+  if out:find("chosen: sigma", 1, true) then error("sigma was chosen anew: " .. out) end
+end)
+
+shell.finish()
