@@ -106,7 +106,7 @@ test("SIGTERM and SIGINT, once, end the block, save and leave with their status"
 end)
 
 test("a damaged checkpoint is named, and one of other data or options refused", function()
-  interrupted(alone, settings.full, "m.h5", 0.2, "kill -9 $pid")
+  interrupted(alone, settings.full, "m.h5", 0.2, "kill -TERM $pid")
   local there = "kbcd " .. settings.full .. "--model m.h5 --resume "
   local function with(from, to) return (there:gsub(from:gsub("%p", "%%%0"), to)) end
   refuses(with("d.csv", "other.csv"), "m.h5.checkpoint is of another run", "fingerprint of x", "fingerprint of y")

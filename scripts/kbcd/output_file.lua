@@ -8,6 +8,7 @@ int kbcd_getpid(void) __asm__("getpid");
 int kbcd_open(const char*, int, ...) __asm__("open");
 int kbcd_fsync(int) __asm__("fsync");
 int kbcd_close(int) __asm__("close");
+int kbcd_link(const char*, const char*) __asm__("link");
 ]]
 
 local output_file = {}
@@ -37,11 +38,18 @@ function output_file.check(path)
   os.remove(name)
 end
 
+-- Gives path a second name, so that it is there all the time; where files have but one, path loses it for a moment.
+local function keep_as(path, previous)
+  os.remove(previous)
+  if ffi.C.kbcd_link(path, previous) == 0 then return true end
+  return os.rename(path, previous)
+end
+
 local function write(path, name, previous, f)
   local good, message = xpcall(f, function(e) return e end, name)
   if kbcd.rank() == 0 then
     if good and not sync(name) then good, message = false, path .. ": cannot be brought to the disk" end
-    if good and previous then good, message = os.rename(path, previous) end
+    if good and previous then good, message = keep_as(path, previous) end
     if good then good, message = os.rename(name, path) end
     if not good then
       os.remove(name)
