@@ -74,6 +74,8 @@ void bind_index(sol::state_view lua, sol::table kbcd) {
       [](const Index& index, Int first, Int last) { return index.slice(first - 1, last - first + 1); });
   def(lua, type, "Index:sorted()", "The same numbers in ascending order.",
       [](const Index& index) { return index.sorted(); });
+  def(lua, type, "Index:without(J)", "The numbers that are not in J, in their order.",
+      [](const Index& index, const Index& others) { return index.without(others); });
   def(lua, type, "Index:totable()", "A table of numbers.", [](sol::this_state L, const Index& index) {
     sol::table table(L, sol::create);
     for (Int value : index) table.add(value + 1);

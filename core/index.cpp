@@ -85,6 +85,19 @@ Index Index::concatenate(const std::vector<Index>& parts) {
   return Index(std::move(values));
 }
 
+Index Index::without(const Index& others) const {
+  Int most = -1;
+  for (Int value : values_) most = std::max(most, value);
+  std::vector<bool> out(most + 1);
+  for (Int value : others)
+    if (value >= 0 && value <= most) out[value] = true;
+  std::vector<Int> rest;
+  rest.reserve(values_.size());
+  for (Int value : values_)
+    if (!out[value]) rest.push_back(value);
+  return Index(std::move(rest));
+}
+
 Index Index::sorted() const {
   auto values = values_;
   std::sort(values.begin(), values.end());

@@ -34,6 +34,7 @@ class Index {
   std::vector<Index> partition(Int b) const;  // consecutive pieces of b; the last may be shorter
   static Index concatenate(const std::vector<Index>& parts);
   Index sorted() const;
+  Index without(const Index& others) const;  // those that are not in `others`, in their order
 
   void require_within(const char* what, Int n) const;  // every number in [0, n)
   void require_distinct(const char* what) const;

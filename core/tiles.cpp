@@ -6,15 +6,16 @@
 namespace kbcd::tiles {
 namespace {
 
-constexpr Int depth_in_cache = 1024;  // longer sums are taken in parts, so that a panel of rows stays in L2
-constexpr int ahead = 8;              // how many k the numbers are fetched before their use
+constexpr Int depth_in_cache = 1024;      // longer sums are taken in parts, so that a panel of rows stays in L2
+constexpr Int ahead = 8, far_ahead = 32;  // how many k the numbers are fetched before their use
 constexpr int line_bytes = 64;
 
 // One tile: c(i, j) = Σ_k a(i, k) b(k, j) + (accumulate ? c(i, j) : 0) for i < rows, j < vectors · lanes.
-// a(i, k) is at a[k · rows + i] when packed, else at a[i · a_step + k]; b(k, ·) is at b[k · b_step].
+// a(i, k) is at a[k · rows + i] when packed, else at a[i · a_step + k]; b(k, ·) is at b[k · b_step], asked for `fetch`
+// k before.
 template <class T, int bytes, int rows, int vectors, bool packed>
-[[gnu::always_inline]] inline void tile(Int depth, const T* a, Int a_step, const T* b, Int b_step, bool accumulate,
-                                        T* c, Int c_step) {
+[[gnu::always_inline]] inline void tile(Int depth, const T* a, Int a_step, const T* b, Int b_step, Int fetch,
+                                        bool accumulate, T* c, Int c_step) {
   typedef T Vector __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
   constexpr int lanes = bytes / sizeof(T);
   Vector sums[rows][vectors];
@@ -27,7 +28,7 @@ template <class T, int bytes, int rows, int vectors, bool packed>
     Vector right[vectors];
     for (int v = 0; v < vectors; ++v) {
       right[v] = *reinterpret_cast<const Vector*>(b + k * b_step + v * lanes);
-      __builtin_prefetch(b + (k + ahead) * b_step + v * lanes);
+      __builtin_prefetch(b + (k + fetch) * b_step + v * lanes);
     }
     if (packed) __builtin_prefetch(a + (k + ahead) * rows);
 #pragma GCC unroll 16
@@ -41,8 +42,8 @@ template <class T, int bytes, int rows, int vectors, bool packed>
 }
 
 template <class T>
-using TileFunction = void (*)(Int depth, const T* a, Int a_step, const T* b, Int b_step, bool accumulate, T* c,
-                              Int c_step);
+using TileFunction = void (*)(Int depth, const T* a, Int a_step, const T* b, Int b_step, Int fetch, bool accumulate,
+                              T* c, Int c_step);
 
 // The tiles for one kind of CPU: `group` packed rows or `lines` rows where they lie, by up to `vectors` of `lanes`.
 template <class T>
@@ -54,10 +55,11 @@ struct Machine {
 
 constexpr int most_rows = 8, most_cols = 48;
 
-#define KBCD_TILE(name, target, bytes, rows, is_packed)                                                            \
-  template <class T, int vectors>                                                                                  \
-  target void name(Int depth, const T* a, Int a_step, const T* b, Int b_step, bool accumulate, T* c, Int c_step) { \
-    tile<T, bytes, rows, vectors, is_packed>(depth, a, a_step, b, b_step, accumulate, c, c_step);                  \
+#define KBCD_TILE(name, target, bytes, rows, is_packed)                                                         \
+  template <class T, int vectors>                                                                               \
+  target void name(Int depth, const T* a, Int a_step, const T* b, Int b_step, Int fetch, bool accumulate, T* c, \
+                   Int c_step) {                                                                                \
+    tile<T, bytes, rows, vectors, is_packed>(depth, a, a_step, b, b_step, fetch, accumulate, c, c_step);        \
   }
 #ifdef __x86_64__
 KBCD_TILE(avx512_packed, [[gnu::target("avx512f")]], 64, 8, true)
@@ -157,9 +159,10 @@ void Rows<T>::resize(Int rows, Int depth) {
 }
 
 template <class T>
-void Rows<T>::pack(View<T> a) {
+void Rows<T>::pack(View<T> a, T factor) {
   resize(a.rows, a.cols);
-  for (Int i = 0, group = group_rows(); i < a.rows; i += group) set(i, std::min(group, a.rows - i), a.line(i), a.ld);
+  for (Int i = 0, group = group_rows(); i < a.rows; i += group)
+    set(i, std::min(group, a.rows - i), a.line(i), a.ld, factor);
 }
 
 template <class T>
@@ -207,7 +210,7 @@ void multiply(const Rows<T>& a, const Columns<T>& b, Int first, View<T> c) {
       for (Int i = 0; i < c.rows; i += m.group)
         at_edge(corner(c, i, j), m.group, wide, k > 0, [&](T* to, Int step) {
           function(std::min(part, a.depth() - k), a.group(i) + k * m.group, 0, b.strip(first + j) + k * wide, wide,
-                   k > 0, to, step);
+                   ahead, k > 0, to, step);
         });
 }
 
@@ -219,7 +222,7 @@ void multiply(View<T> a, const Columns<T>& b, View<T> c) {
   for (Int i = 0; i < whole; i += m.lines)
     for (Int j = 0; j < c.cols; j += wide)
       at_edge(corner(c, i, j), m.lines, wide, false,
-              [&](T* to, Int step) { function(b.depth(), a.line(i), a.ld, b.strip(j), wide, false, to, step); });
+              [&](T* to, Int step) { function(b.depth(), a.line(i), a.ld, b.strip(j), wide, ahead, false, to, step); });
   if (whole == a.rows) return;
   thread_local Rows<T> rest;
   rest.pack(a.rows_from(whole, a.rows - whole));
@@ -233,7 +236,7 @@ void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c) {
   for (Int j = 0; j < whole; j += wide)
     for (Int i = 0; i < c.rows; i += m.group)
       at_edge(corner(c, i, j), m.group, wide, accumulate, [&](T* to, Int step) {
-        m.packed[m.vectors - 1](a.depth(), a.group(i), 0, b.data + j, b.ld, accumulate, to, step);
+        m.packed[m.vectors - 1](a.depth(), a.group(i), 0, b.data + j, b.ld, far_ahead, accumulate, to, step);
       });
   if (whole == b.cols) return;
   thread_local Room<T> room;  // the last columns, in a strip that may be read to its end
@@ -242,7 +245,7 @@ void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c) {
   for (Int k = 0; k < b.rows; ++k) std::copy_n(b.line(k) + whole, b.cols - whole, rest + k * wide);
   for (Int i = 0; i < c.rows; i += m.group)
     at_edge(corner(c, i, whole), m.group, wide, accumulate, [&](T* to, Int step) {
-      m.packed[m.vectors - 1](a.depth(), a.group(i), 0, rest, wide, accumulate, to, step);
+      m.packed[m.vectors - 1](a.depth(), a.group(i), 0, rest, wide, ahead, accumulate, to, step);
     });
 }
 

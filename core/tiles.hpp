@@ -33,7 +33,7 @@ class Rows {
   // Room for rows of `depth` numbers; then set() each group of group_rows() of them.
   void resize(Int rows, Int depth);
   static Int group_rows();
-  void pack(View<T> a);  // all of them, as they are
+  void pack(View<T> a, T factor = 1);  // all of them
   // Rows [first, first + count) of one group, from lines of `depth` numbers, each times `factor`.
   void set(Int first, Int count, const T* lines, Int ld, T factor = 1);
 

@@ -39,6 +39,46 @@ Matrix tall_product(const Matrix& a, const Matrix& b) {
   return sum.t().clone();
 }
 
+// (L L')⁻¹ x for an x of few columns, which BLAS is slow at. L is read in two sweeps over steps of its columns (for L)
+// and of its rows (for L'): each solves for the numbers of its step and takes their part out of the others, on all
+// threads.
+Matrix solve_few(View<double> l, Matrix x) {
+  constexpr Int step = 128, height = 64;
+  Int n = l.rows, k = x.cols(), steps = (n + step - 1) / step;
+  auto square = [&](Int p) {
+    Int first = p * step, count = std::min(step, n - first);
+    return l.rows_from(first, count).cols_from(first, count);
+  };
+  for (Int p = 0; p < steps; ++p) {
+    View<double> own = x.view<double>().rows_from(p * step, square(p).rows);
+    blas::triangular_solve(square(p), true, false, own);
+    Int next = p * step + own.rows, panels = (n - next + height - 1) / height;
+    tiles::Columns<double> right(own);
+    parallel_for(panels, (n - next) * step * k, [&](Int q) {
+      Int first = next + q * height, count = std::min(height, n - first);
+      thread_local tiles::Room<double> room;
+      View<double> part{room.at_least(count * k), count, k, k}, rest = x.view<double>().rows_from(first, count);
+      tiles::multiply(l.rows_from(first, count).cols_from(p * step, own.rows), right, part);
+      for (Int i = 0; i < count; ++i)
+        for (Int j = 0; j < k; ++j) rest.line(i)[j] -= part.line(i)[j];
+    });
+  }
+  Matrix xt = x.t().clone();  // the rows of L are the columns of L'
+  constexpr Int width = 480;
+  for (Int p = steps - 1; p >= 0; --p) {
+    View<double> own = xt.view<double>().cols_from(p * step, square(p).rows);
+    blas::triangular_solve(square(p), true, true, own.t());
+    tiles::Rows<double> left;
+    left.pack(own, -1);
+    parallel_for((p * step + width - 1) / width, p * step * step * k, [&](Int q) {
+      Int first = q * width, count = std::min(width, p * step - first);
+      tiles::multiply(left, l.rows_from(p * step, own.cols).cols_from(first, count), true,
+                      xt.view<double>().cols_from(first, count));
+    });
+  }
+  return xt.t().clone();
+}
+
 }  // namespace
 
 Factor::Factor(Matrix h, bool may_jitter, const char* what, bool overwrite) {
@@ -88,10 +128,14 @@ Matrix Factor::times(const Matrix& b) const {
 Matrix Factor::solve(const Matrix& b) const {
   Timer timer("solve");
   require(b.rows() == size(), "solve: a right-hand side of {} rows expected, got {}", size(), b.shape());
+  constexpr Int few = 64;  // columns, up to which reading L takes longer than the arithmetic
   Matrix x = b.to(DType::f64);
-  blas::triangular_solve(l_.view<double>(), true, false, x.view<double>());
-  blas::triangular_solve(l_.view<double>(), true, true, x.view<double>());
-  return x;
+  if (b.cols() > few) {
+    blas::triangular_solve(l_.view<double>(), true, false, x.view<double>());
+    blas::triangular_solve(l_.view<double>(), true, true, x.view<double>());
+    return x;
+  }
+  return solve_few(l_.view<double>(), x);
 }
 
 }  // namespace kbcd

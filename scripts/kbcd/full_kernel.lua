@@ -37,7 +37,7 @@ return function(X, Y, given)
   local missed, size = Matrix.zeros(1, L), Matrix.zeros(1, 1)     -- squares of residuals and targets of this epoch
 
   local panels = kbcd.kept_blocks(o, function(block, keep)
-    local rows = (half and block.later() or Index.concat{ block.earlier(), block.later() }):sorted()
+    local rows = Index.range(1, n):without(half and block.so_far() or block.I)
     return kbcd.KernelBlock(X, block.I, o.kernel, { rows = rows, keep = keep }), X:local_rows(rows)
   end)
   local factors = kbcd.factors{

@@ -4,8 +4,8 @@
 -- blocks are visited in a random order, of each epoch (or one for all: o.order = "fixed").
 -- update(block) does one step and returns Δ, the block α_b that it was added to, and for each λ the relative residual that
 -- the algorithm keeps anyway. A block is a table: I (the Index), number (names it for as long as its partition lives), epoch,
--- done (its place in the epoch), place (that in the first epoch of its partition), later (all that is visited after it),
--- earlier, and next() (the block after it, or nil).
+-- done (its place in the epoch), place (that in the first epoch of its partition), so_far() (all that is visited up to
+-- and with it, an Index) and next() (the block after it, or nil).
 --
 -- state is what update changes, { spread = { name = Matrix of this rank's rows }, same = { name = Matrix } }. With
 -- o.checkpoint (see checkpoint.lua) it is saved between steps, and a run goes on from where it was saved: partition and order
@@ -40,15 +40,14 @@ local function begin_epoch(o, count, epoch)
   for done = 1, #blocks do parts[done] = blocks[order[done]] end
   local all = Index.concat(parts)
   for done, I in ipairs(parts) do
-    local from = before
+    before = before + #I
+    local upto = before
     visits[done] = {
       I = I, number = fresh and epoch .. "/" .. done or order[done], epoch = epoch, done = done,
       place = places[order[done]],
       next = function() return visits[done + 1] end,
-      earlier = function() return all:slice(1, from) end,
-      later = function() return all:slice(from + #I + 1, count) end,
+      so_far = function() return all:slice(1, upto) end,
     }
-    before = before + #I
   end
   return visits
 end
