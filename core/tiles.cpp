@@ -11,9 +11,9 @@ constexpr Int ahead = 8, far_ahead = 32;  // how many k the numbers are fetched 
 constexpr int line_bytes = 64;
 
 // One tile: c(i, j) = Σ_k a(i, k) b(k, j) + (accumulate ? c(i, j) : 0) for i < rows, j < vectors · lanes.
-// a(i, k) is at a[k · rows + i] when packed, else at a[i · a_step + k]; b(k, ·) is at b[k · b_step], asked for `fetch`
-// k before.
-template <class T, int bytes, int rows, int vectors, bool packed>
+// a(i, k) is at a[k · group + i] when packed in groups, else (group = 0) at a[i · a_step + k]; b(k, ·) is at b[k ·
+// b_step], asked for `fetch` k before.
+template <class T, int bytes, int rows, int vectors, int group>
 [[gnu::always_inline]] inline void tile(Int depth, const T* a, Int a_step, const T* b, Int b_step, Int fetch,
                                         bool accumulate, T* c, Int c_step) {
   typedef T Vector __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
@@ -30,10 +30,10 @@ template <class T, int bytes, int rows, int vectors, bool packed>
       right[v] = *reinterpret_cast<const Vector*>(b + k * b_step + v * lanes);
       __builtin_prefetch(b + (k + fetch) * b_step + v * lanes);
     }
-    if (packed) __builtin_prefetch(a + (k + ahead) * rows);
+    if (group > 0) __builtin_prefetch(a + (k + ahead) * group);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
-      T left = packed ? a[k * rows + i] : a[i * a_step + k];
+      T left = group > 0 ? a[k * group + i] : a[i * a_step + k];
       for (int v = 0; v < vectors; ++v) sums[i][v] += left * right[v];
     }
   }
@@ -45,30 +45,40 @@ template <class T>
 using TileFunction = void (*)(Int depth, const T* a, Int a_step, const T* b, Int b_step, Int fetch, bool accumulate,
                               T* c, Int c_step);
 
-// The tiles for one kind of CPU: `group` packed rows or `lines` rows where they lie, by up to `vectors` of `lanes`.
+// The tiles for one kind of CPU: of `group` rows, packed or where they lie, by up to `vectors` of `lanes` columns. Of a
+// group that has fewer rows left, a smaller tile does.
 template <class T>
 struct Machine {
   const char* name;
-  int lanes, vectors, group, lines;
-  TileFunction<T> packed[3], unpacked[3];  // by vectors
+  int lanes, vectors, group;
+  TileFunction<T> packed[3][3], unpacked[3];  // by rows, by vectors
+
+  struct Choice {
+    Int rows;
+    TileFunction<T> function;
+  };
+  Choice choose(Int rows, Int vectors) const {
+    int size = rows <= 2 ? 0 : rows <= 4 ? 1 : 2;
+    return {size == 0 ? 2 : size == 1 ? 4 : group, packed[size][vectors - 1]};
+  }
 };
 
 constexpr int most_rows = 8, most_cols = 48;
 
-#define KBCD_TILE(name, target, bytes, rows, is_packed)                                                         \
-  template <class T, int vectors>                                                                               \
+#define KBCD_TILE(name, target, bytes, group)                                                                   \
+  template <class T, int rows, int vectors>                                                                     \
   target void name(Int depth, const T* a, Int a_step, const T* b, Int b_step, Int fetch, bool accumulate, T* c, \
                    Int c_step) {                                                                                \
-    tile<T, bytes, rows, vectors, is_packed>(depth, a, a_step, b, b_step, fetch, accumulate, c, c_step);        \
+    tile<T, bytes, rows, vectors, group>(depth, a, a_step, b, b_step, fetch, accumulate, c, c_step);            \
   }
 #ifdef __x86_64__
-KBCD_TILE(avx512_packed, [[gnu::target("avx512f")]], 64, 8, true)
-KBCD_TILE(avx512_unpacked, [[gnu::target("avx512f")]], 64, 8, false)
-KBCD_TILE(avx2_packed, [[gnu::target("avx2,fma")]], 32, 6, true)
-KBCD_TILE(avx2_unpacked, [[gnu::target("avx2,fma")]], 32, 6, false)
+KBCD_TILE(avx512_packed, [[gnu::target("avx512f")]], 64, 8)
+KBCD_TILE(avx512_unpacked, [[gnu::target("avx512f")]], 64, 0)
+KBCD_TILE(avx2_packed, [[gnu::target("avx2,fma")]], 32, 6)
+KBCD_TILE(avx2_unpacked, [[gnu::target("avx2,fma")]], 32, 0)
 #endif
-KBCD_TILE(any_packed, , 16, 4, true)
-KBCD_TILE(any_unpacked, , 16, 4, false)
+KBCD_TILE(any_packed, , 16, 4)
+KBCD_TILE(any_unpacked, , 16, 0)
 #undef KBCD_TILE
 
 // Those that this CPU can run, the fastest first.
@@ -83,25 +93,28 @@ const std::vector<Machine<T>>& machines() {
                       64 / sizeof(T),
                       3,
                       8,
-                      8,
-                      {avx512_packed<T, 1>, avx512_packed<T, 2>, avx512_packed<T, 3>},
-                      {avx512_unpacked<T, 1>, avx512_unpacked<T, 2>, avx512_unpacked<T, 3>}});
+                      {{avx512_packed<T, 2, 1>, avx512_packed<T, 2, 2>, avx512_packed<T, 2, 3>},
+                       {avx512_packed<T, 4, 1>, avx512_packed<T, 4, 2>, avx512_packed<T, 4, 3>},
+                       {avx512_packed<T, 8, 1>, avx512_packed<T, 8, 2>, avx512_packed<T, 8, 3>}},
+                      {avx512_unpacked<T, 8, 1>, avx512_unpacked<T, 8, 2>, avx512_unpacked<T, 8, 3>}});
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
       list.push_back({"avx2",
                       32 / sizeof(T),
                       2,
                       6,
-                      6,
-                      {avx2_packed<T, 1>, avx2_packed<T, 2>},
-                      {avx2_unpacked<T, 1>, avx2_unpacked<T, 2>}});
+                      {{avx2_packed<T, 2, 1>, avx2_packed<T, 2, 2>},
+                       {avx2_packed<T, 4, 1>, avx2_packed<T, 4, 2>},
+                       {avx2_packed<T, 6, 1>, avx2_packed<T, 6, 2>}},
+                      {avx2_unpacked<T, 6, 1>, avx2_unpacked<T, 6, 2>}});
 #endif
     list.push_back({"any cpu",
                     16 / sizeof(T),
                     2,
                     4,
-                    4,
-                    {any_packed<T, 1>, any_packed<T, 2>},
-                    {any_unpacked<T, 1>, any_unpacked<T, 2>}});
+                    {{any_packed<T, 2, 1>, any_packed<T, 2, 2>},
+                     {any_packed<T, 4, 1>, any_packed<T, 4, 2>},
+                     {any_packed<T, 4, 1>, any_packed<T, 4, 2>}},
+                    {any_unpacked<T, 4, 1>, any_unpacked<T, 4, 2>}});
     return list;
   }();
   return all;
@@ -202,27 +215,28 @@ template <class T>
 void multiply(const Rows<T>& a, const Columns<T>& b, Int first, View<T> c) {
   auto& m = machine<T>();
   Int wide = b.strip_cols();
-  auto function = m.packed[b.vectors() - 1];
   Int parts = std::max<Int>(1, (a.depth() + depth_in_cache - 1) / depth_in_cache);
   Int part = (a.depth() + parts - 1) / parts;
   for (Int p = 0, k = 0; p < parts; ++p, k += part)
     for (Int j = 0; j < c.cols; j += wide)
-      for (Int i = 0; i < c.rows; i += m.group)
-        at_edge(corner(c, i, j), m.group, wide, k > 0, [&](T* to, Int step) {
+      for (Int i = 0; i < c.rows; i += m.group) {
+        auto [rows, function] = m.choose(c.rows - i, b.vectors());
+        at_edge(corner(c, i, j), rows, wide, k > 0, [&](T* to, Int step) {
           function(std::min(part, a.depth() - k), a.group(i) + k * m.group, 0, b.strip(first + j) + k * wide, wide,
                    ahead, k > 0, to, step);
         });
+      }
 }
 
 template <class T>
 void multiply(View<T> a, const Columns<T>& b, View<T> c) {
   auto& m = machine<T>();
-  Int wide = b.strip_cols(), whole = a.rows / m.lines * m.lines;
+  Int wide = b.strip_cols(), whole = a.rows / m.group * m.group;
   auto function = m.unpacked[b.vectors() - 1];
-  for (Int i = 0; i < whole; i += m.lines)
+  for (Int i = 0; i < whole; i += m.group)
     for (Int j = 0; j < c.cols; j += wide)
-      at_edge(corner(c, i, j), m.lines, wide, false,
-              [&](T* to, Int step) { function(b.depth(), a.line(i), a.ld, b.strip(j), wide, ahead, false, to, step); });
+      at_edge(corner(c, i, j), m.group, wide, false,
+              [&](T* to, Int step) { function(a.cols, a.line(i), a.ld, b.strip(j), wide, ahead, false, to, step); });
   if (whole == a.rows) return;
   thread_local Rows<T> rest;
   rest.pack(a.rows_from(whole, a.rows - whole));
@@ -233,20 +247,21 @@ template <class T>
 void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c) {
   auto& m = machine<T>();
   Int wide = m.vectors * m.lanes, whole = b.cols / wide * wide;
-  for (Int j = 0; j < whole; j += wide)
-    for (Int i = 0; i < c.rows; i += m.group)
-      at_edge(corner(c, i, j), m.group, wide, accumulate, [&](T* to, Int step) {
-        m.packed[m.vectors - 1](a.depth(), a.group(i), 0, b.data + j, b.ld, far_ahead, accumulate, to, step);
+  auto strip = [&](const T* right, Int right_step, Int fetch, Int j) {
+    for (Int i = 0; i < c.rows; i += m.group) {
+      auto [rows, function] = m.choose(c.rows - i, m.vectors);
+      at_edge(corner(c, i, j), rows, wide, accumulate, [&](T* to, Int step) {
+        function(a.depth(), a.group(i), 0, right, right_step, fetch, accumulate, to, step);
       });
+    }
+  };
+  for (Int j = 0; j < whole; j += wide) strip(b.data + j, b.ld, far_ahead, j);
   if (whole == b.cols) return;
   thread_local Room<T> room;  // the last columns, in a strip that may be read to its end
   T* rest = room.at_least(b.rows * wide);
   std::fill_n(rest, b.rows * wide, T(0));
   for (Int k = 0; k < b.rows; ++k) std::copy_n(b.line(k) + whole, b.cols - whole, rest + k * wide);
-  for (Int i = 0; i < c.rows; i += m.group)
-    at_edge(corner(c, i, whole), m.group, wide, accumulate, [&](T* to, Int step) {
-      m.packed[m.vectors - 1](a.depth(), a.group(i), 0, rest, wide, ahead, accumulate, to, step);
-    });
+  strip(rest, wide, ahead, whole);
 }
 
 template <class T>

@@ -67,7 +67,7 @@ class Columns {
 // c = a b(:, first …), for as many columns as c has; `first` begins a strip.
 template <class T>
 void multiply(const Rows<T>& a, const Columns<T>& b, Int first, View<T> c);
-// c = a b, the rows of a read where they lie.
+// c = a b, the rows of a read where they lie; where they are shorter than b is deep, as if zeros followed.
 template <class T>
 void multiply(View<T> a, const Columns<T>& b, View<T> c);
 // c = a b + (accumulate ? c : 0), the rows of b read where they lie.

@@ -11,39 +11,41 @@
 namespace kbcd {
 namespace {
 
-// a b for a b of few columns, which BLAS is slow at: panels of a's lines on all threads.
-Matrix tall_product(const Matrix& a, const Matrix& b) {
-  constexpr Int height = 64;
-  auto x = a.view<double>();
-  Int panels = (x.lines() + height - 1) / height;
-  auto panel = [&](Int p) { return std::min(height, x.lines() - p * height); };
-  if (!a.transposed()) {
-    Matrix c(a.rows(), b.cols(), DType::f64);
-    tiles::Columns<double> right(b.view<double>());
-    parallel_for(panels, a.size() * b.cols(), [&](Int p) {
-      View<double> lines = x.rows_from(p * height, panel(p));
-      tiles::multiply(lines, right, c.view<double>().rows_from(p * height, panel(p)));
-    });
-    return c;
-  }
-  // Lines of a are columns of the product's sum: each panel adds its part, in order.
-  Matrix sum = Matrix::zeros(b.cols(), a.rows()), bt = b.t().clone();
-  std::vector<Matrix> parts(panels);
-  parallel_for(panels, a.size() * b.cols(), [&](Int p) {
-    thread_local tiles::Rows<double> left;
-    left.pack(bt.view<double>().cols_from(p * height, panel(p)));
-    parts[p] = Matrix(b.cols(), a.rows(), DType::f64);
-    tiles::multiply(left, x.t().rows_from(p * height, panel(p)), false, parts[p].view<double>());
+constexpr Int height = 64;  // rows of L at a time
+
+// L b (or L' b) for a b of few columns, which BLAS is slow at: panels of L's rows, up to the diagonal, on all threads.
+Matrix lower_times(View<double> l, const Matrix& b) {
+  Matrix c(l.rows, b.cols(), DType::f64);
+  tiles::Columns<double> right(b.view<double>());
+  parallel_for((l.rows + height - 1) / height, l.rows * l.cols * b.cols(), [&](Int p) {
+    Int first = p * height, count = std::min(height, l.rows - first);
+    tiles::multiply(l.rows_from(first, count).cols_from(0, first + count), right,
+                    c.view<double>().rows_from(first, count));
   });
-  for (auto& part : parts) add(sum, 1, part);
-  return sum.t().clone();
+  return c;
+}
+
+Matrix lower_t_times(View<double> l, const Matrix& b) {
+  Matrix bt = b.t().clone(), ct = Matrix::zeros(b.cols(), l.rows);
+  constexpr Int width = 480;
+  parallel_for((l.rows + width - 1) / width, l.rows * l.cols * b.cols(), [&](Int q) {
+    Int column = q * width, columns = std::min(width, l.rows - column);
+    for (Int first = column; first < l.rows; first += height) {
+      Int count = std::min(height, l.rows - first);
+      thread_local tiles::Rows<double> left;
+      left.pack(bt.view<double>().cols_from(first, count));
+      tiles::multiply(left, l.rows_from(first, count).cols_from(column, columns), true,
+                      ct.view<double>().cols_from(column, columns));
+    }
+  });
+  return ct.t().clone();
 }
 
 // (L L')⁻¹ x for an x of few columns, which BLAS is slow at. L is read in two sweeps over steps of its columns (for L)
 // and of its rows (for L'): each solves for the numbers of its step and takes their part out of the others, on all
 // threads.
 Matrix solve_few(View<double> l, Matrix x) {
-  constexpr Int step = 128, height = 64;
+  constexpr Int step = 128;
   Int n = l.rows, k = x.cols(), steps = (n + step - 1) / step;
   auto square = [&](Int p) {
     Int first = p * step, count = std::min(step, n - first);
@@ -122,7 +124,7 @@ std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jit
 Matrix Factor::times(const Matrix& b) const {
   Timer timer("Factor:times");
   require(b.rows() == size(), "Factor:times: a Matrix of {} rows expected, got {}", size(), b.shape());
-  return tall_product(l_, tall_product(l_.t(), b.contiguous(DType::f64)));
+  return lower_times(l_.view<double>(), lower_t_times(l_.view<double>(), b.contiguous(DType::f64)));
 }
 
 Matrix Factor::solve(const Matrix& b) const {
