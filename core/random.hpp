@@ -2,6 +2,7 @@
 // that any rank can make any part and a run is the same on any number of ranks and threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -21,6 +22,8 @@ class Random {
   void normals(std::uint64_t row, std::span<double> out) const;       // N(0, 1)
 
  private:
+  std::array<std::uint64_t, 2> pair(std::uint64_t row, std::uint32_t number) const;  // bits 2 number and 2 number + 1
+
   std::uint32_t key_[2];
 };
 

@@ -20,7 +20,8 @@ std::list<Block*> kept_blocks;  // those that do not stay, the most recently use
 constexpr Int panel_rows = 336;  // whole groups of tiles
 constexpr Int smallest_panel = 24;
 constexpr Int square_rows = 120;  // of a panel of a symmetric square
-constexpr Int rows_at_once = 32;  // of a panel in a transposed product: few enough for memory to be read in streams
+// Of a panel in a transposed product with few columns, which is bound by memory: few enough to be read in streams.
+constexpr Int rows_at_once = 32, few_columns = 16;
 constexpr Int slab_bytes = Int{64} << 20;
 
 // So many rows that `copies` panels of them stay within a part of the budget.
@@ -59,8 +60,9 @@ class Block::TransposedSum {
     }
     View<T> left = a_.view<T>().cols_from(first, panel.rows), p = part.view<T>();
     thread_local tiles::Rows<T> packed;
-    for (Int i = 0; i < panel.rows; i += rows_at_once) {
-      Int count = std::min(rows_at_once, panel.rows - i);
+    Int step = left.rows <= few_columns ? rows_at_once : panel.rows;
+    for (Int i = 0; i < panel.rows; i += step) {
+      Int count = std::min(step, panel.rows - i);
       packed.pack(left.cols_from(i, count));
       tiles::multiply(packed, panel.rows_from(i, count), i > 0, p);
     }
