@@ -1,5 +1,6 @@
 // Distributed data in Lua: DataSet and load.
 #include "bindings/def.hpp"
+#include "core/timers.hpp"
 #include "modules/data/loader.hpp"
 
 namespace kbcd::lua {
@@ -109,7 +110,10 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   def(lua, type, "DataSet:subset(I)", "Rows I as a data set of their own, spread over the ranks. All ranks call it.",
       [](const DataSet& x, const Index& rows) { return x.subset(rows); });
   def(lua, type, "DataSet:local_rows(I)", "Where those of rows I that live on this rank are in X.rows, as an Index.",
-      [](const DataSet& x, const Index& rows) { return x.local_rows(rows); });
+      [](const DataSet& x, const Index& rows) {
+        Timer timer("local rows");
+        return x.local_rows(rows);
+      });
   def(lua, type, "DataSet:to(dtype)", "The same data as \"f32\" or \"f64\".",
       [](const DataSet& x, DType dtype) { return x.to(dtype); });
   def(lua, type, "DataSet:to_dense()", "The same data with dense rows.", [](const DataSet& x) { return x.to_dense(); });

@@ -5,6 +5,7 @@
 #include "core/elementwise.hpp"
 #include "core/matrix.hpp"
 #include "core/random.hpp"
+#include "core/timers.hpp"
 
 namespace kbcd::lua {
 namespace {
@@ -153,8 +154,10 @@ void bind_access(sol::state_view lua, Type& type) {
       });
   def(lua, type, "Matrix:t()", "The transpose, as a view.", [](const Matrix& m) { return m.t(); });
   def(lua, type, "Matrix:clone()", "A copy.", [](const Matrix& m) { return m.clone(); });
-  def(lua, type, "Matrix:to(dtype)", "A copy as \"f32\" or \"f64\".",
-      [](const Matrix& m, DType dtype) { return m.to(dtype); });
+  def(lua, type, "Matrix:to(dtype)", "A copy as \"f32\" or \"f64\".", [](const Matrix& m, DType dtype) {
+    Timer timer("Matrix:to");
+    return m.to(dtype);
+  });
   def(lua, type, "Matrix:copy(B)", "Takes the elements of B, converted.", [](Matrix& m, const Matrix& b) {
     m.copy_from(b);
     return m;

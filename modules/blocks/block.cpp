@@ -383,6 +383,7 @@ std::optional<Matrix> kernel_square(const DataSet& x, const Index& rows, std::sh
 std::shared_ptr<Block> random_features_block(const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map,
                                              std::optional<Index> rows, Keep keep) {
   require(features.size() > 0, "RandomFeaturesBlock: at least one feature expected");
+  Timer timer("draw features");
   return std::make_shared<Block>(std::make_unique<FeaturePanels>(x, std::move(rows), std::move(map), features), keep);
 }
 

@@ -91,11 +91,17 @@ KernelPanels::KernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr
     Matrix mean = col_sums(centers_);
     scale(mean, 1.0 / centers_.rows());
     origin_ = mean.to(dtype());
-    add(centers_, -1, origin_);
-    Matrix squares = centers_.clone();
-    apply(squares, Unary::square);
-    norms_ = row_sums(squares).t().to(dtype());
-    require(all_finite(norms_), "KernelBlock: the squared length of a row is beyond {}; scale the data",
+    norms_ = Matrix(1, centers_.rows(), dtype());
+    dispatch(dtype(), [&]<class T>() {
+      auto c = centers_.view<T>();
+      parallel_for(c.rows, centers_.size(), [&](Int i) {
+        Line<T> line(c.line(i), c.cols);
+        line -= Line<T>(origin_.view<T>().data, c.cols);
+        norms_.view<T>().data[i] = line.square().sum();
+      });
+    });
+    largest_norm_ = maximum(norms_);
+    require(std::isfinite(largest_norm_), "KernelBlock: the squared length of a row is beyond {}; scale the data",
             kbcd::name(dtype()));
   }
   dispatch(dtype(), [&]<class T>() {
@@ -137,7 +143,7 @@ void KernelPanels::squared_distances(const T* x, T norm, Int first, View<T> out)
   T* norms = norms_.view<T>().data + first;
   Line<T> line(out.data, out.cols), others(norms, out.cols);
   line = (line + others + norm).max(T(0));
-  if (line.minCoeff() > T(lost_digits) * (norm + others.maxCoeff())) return;
+  if (line.minCoeff() > T(lost_digits) * (norm + T(largest_norm_))) return;
   auto c = centers_.view<T>();
   Line<T> origin(origin_.view<T>().data, c.cols), row(const_cast<T*>(x), c.cols);
   for (Int j = 0; j < out.cols; ++j)

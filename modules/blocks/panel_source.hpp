@@ -76,6 +76,7 @@ class KernelPanels : public PanelSource {
   Matrix centers_;  // as the metric wants them: shifted (sqeuclidean), of unit norm (cosine)
   Matrix origin_;   // sqeuclidean: the mean centre, subtracted from both sides so that f32 keeps its digits
   Matrix norms_;    // sqeuclidean: ‖c‖² for each centre
+  double largest_norm_ = 0;
   std::variant<tiles::Columns<float>, tiles::Columns<double>> packed_;  // the centres, for products with rows
 };
 
