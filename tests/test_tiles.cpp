@@ -1,4 +1,4 @@
-// Tiled products against three loops, on every kind of tile that this CPU can run; f16 against its definition.
+// Tiled products against Eigen's, on every kind of tile that this CPU can run; f16 against its definition.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
@@ -21,16 +21,13 @@ Matrix filled(Int rows, Int cols, Int shift) {
   return m;
 }
 
+// `start` on top of the expected product of `depth` terms.
 template <class T>
-void check(View<T> got, const Matrix& a, const Matrix& b, double start, const std::string& what) {
+void check(View<T> got, const Dense& expected, double start, Int depth, const std::string& what) {
   double worst = 0;
   for (Int i = 0; i < got.rows; ++i)
-    for (Int j = 0; j < got.cols; ++j) {
-      double sum = start;
-      for (Int k = 0; k < a.cols(); ++k) sum += a.get(i, k) * b.get(k, j);
-      worst = std::max(worst, std::abs(sum - got(i, j)));
-    }
-  double tolerance = (std::is_same_v<T, float> ? 1e-6 : 1e-14) * static_cast<double>(a.cols() + 10);
+    for (Int j = 0; j < got.cols; ++j) worst = std::max(worst, std::abs(expected(i, j) + start - got(i, j)));
+  double tolerance = (std::is_same_v<T, float> ? 1e-6 : 1e-14) * static_cast<double>(depth + 10);
   BOOST_CHECK_MESSAGE(worst < tolerance, what << ": off by " << worst);
 }
 
@@ -38,6 +35,7 @@ template <class T>
 void products(Int m, Int n, Int depth) {
   std::string what = fmt::format("{}x{}x{} {}", m, depth, n, name(dtype_of<T>));
   Matrix a = filled<T>(m, depth, 0), b = filled<T>(depth, n, 5), bt = b.t().clone();
+  Dense expected = dense(a) * dense(b);
   tiles::Rows<T> rows;
   rows.pack(a.view<T>());
   // A wider matrix around the result, to see that nothing else is written.
@@ -55,17 +53,17 @@ void products(Int m, Int n, Int depth) {
   for (auto& columns : {tiles::Columns<T>(b.view<T>()), tiles::Columns<T>(bt.view<T>().t())}) {
     start_with(100);
     tiles::multiply(rows, columns, 0, c);
-    check(c, a, b, 0, what + " packed, packed");
+    check(c, expected, 0, depth, what + " packed, packed");
     untouched();
     start_with(100);
     tiles::multiply(a.view<T>(), columns, c);
-    check(c, a, b, 0, what + " lines, packed");
+    check(c, expected, 0, depth, what + " lines, packed");
     untouched();
   }
   for (bool accumulate : {false, true}) {
     start_with(0.5);
     tiles::multiply(rows, b.view<T>(), accumulate, c);
-    check(c, a, b, accumulate ? 0.5 : 0, what + " packed, lines");
+    check(c, expected, accumulate ? 0.5 : 0, depth, what + " packed, lines");
     untouched();
   }
 }
@@ -77,9 +75,9 @@ BOOST_AUTO_TEST_SUITE(tiles_suite)
 BOOST_AUTO_TEST_CASE(products_of_any_shape) {
   for (auto& name : tiles::names()) {
     tiles::choose(name);
-    for (Int m : {1, 3, 14, 29})
-      for (Int n : {1, 10, 16, 33, 70})
-        for (Int depth : {1, 13, 400, 1000}) {
+    for (Int m : {1, 3, 5, 16, 29})
+      for (Int n : {1, 10, 33, 70})
+        for (Int depth : {1, 13, 1100}) {
           products<float>(m, n, depth);
           products<double>(m, n, depth);
         }
