@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/blas.hpp"
 #include "core/elementwise.hpp"
 #include "core/timers.hpp"
 

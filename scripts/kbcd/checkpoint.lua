@@ -45,18 +45,11 @@ function checkpoint.kernel_text(kernel)
   return ("%s{%s}"):format(kernel.name, table.concat(texts, ", "))
 end
 
-local function sorted_names(table_of)
-  local names = {}
-  for name in pairs(table_of) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 -- The tables of a state in order, { path in the file, rows as a DataSet }. All ranks call it.
 local function tables_of(state)
   local tables = {}
   for _, group in ipairs(groups) do
-    for _, name in ipairs(sorted_names(state[group] or {})) do
+    for _, name in ipairs(kbcd.sorted_keys(state[group] or {})) do
       local A = state[group][name]
       local rows = group == "spread" and DataSet.local_part(kbcd.allreduce(A.nrows), A) or DataSet(A)
       tables[#tables + 1] = { path = ("/%s/%s"):format(group, name), rows = rows }
@@ -163,7 +156,7 @@ local function lines_of(c, settings)
   for _, from in ipairs{ settings, c.settings } do
     for name, value in pairs(from) do all[name] = show(value) end
   end
-  for i, name in ipairs(sorted_names(all)) do lines[i] = ("%s = %s"):format(name, all[name]) end
+  for i, name in ipairs(kbcd.sorted_keys(all)) do lines[i] = ("%s = %s"):format(name, all[name]) end
   return lines, all
 end
 
@@ -171,7 +164,7 @@ local function require_same_settings(c, settings)
   local _, here = lines_of(c, settings)
   local saved, names, differences = c.saved_settings, {}, {}
   for _, from in ipairs{ saved, here } do for name in pairs(from) do names[name] = true end end
-  for _, name in ipairs(sorted_names(names)) do
+  for _, name in ipairs(kbcd.sorted_keys(names)) do
     if saved[name] ~= here[name] then
       differences[#differences + 1] = ("%s = %s there, %s here"):format(name, saved[name] or "none", here[name] or "none")
     end

@@ -16,13 +16,6 @@ local function load_all()
   end
 end
 
-local function sorted_names()
-  local names = {}
-  for name in pairs(docs) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 -- The name under which a value is found in kbcd, or the name of its type.
 local function name_of(value)
   for owner, member in pairs(kbcd) do
@@ -54,7 +47,7 @@ end
 
 local function overview()
   local groups, order = {}, {}
-  for _, name in ipairs(sorted_names()) do
+  for _, name in ipairs(kbcd.sorted_keys(docs)) do
     local group = name:match("^(%w+)[.: ]") or "functions"
     if not groups[group] then groups[group], order[#order + 1] = {}, group end
     table.insert(groups[group], (name:gsub("^%w+[.: ]", "")))
@@ -80,7 +73,7 @@ function help.text(subject)
   if not name then return "no help for this " .. type(subject) .. "; help() lists what there is" end
   local parts, member = {}, "^" .. name:gsub("%W", "%%%0") .. "[.: ]"
   if docs[name] then parts[1] = docs[name] end
-  for _, other in ipairs(sorted_names()) do
+  for _, other in ipairs(kbcd.sorted_keys(docs)) do
     if other:find(member) or other:match("[.:](%w+)$") == name then parts[#parts + 1] = docs[other] end
   end
   if #parts == 0 then return ("no help for '%s'; help() lists what there is"):format(name) end

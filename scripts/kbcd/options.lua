@@ -3,7 +3,7 @@
 -- schema[name] = { check, default }; a check returns nil, or what it expected. An option without a default must be given.
 -- An unknown option is an error that lists the known ones.
 
-local runtime = require "kbcd.runtime"
+local runtime, sorted_keys = require "kbcd.runtime", require "kbcd.sorted_keys"
 
 local function is_number(x) return type(x) == "number" and x == x and math.abs(x) < math.huge end
 
@@ -42,10 +42,8 @@ local function show(x)
 end
 
 function options.read(owner, given, schema, level)
-  local known, o = {}, {}
+  local known, o = sorted_keys(schema), {}
   level = level or 3
-  for name in pairs(schema) do known[#known + 1] = name end
-  table.sort(known)
   if type(given) ~= "table" then error(("%s: a table of options expected, got %s"):format(owner, show(given)), level) end
   for name in pairs(given) do
     if not schema[name] then
