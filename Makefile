@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 RANKS  ?= 2
 MPIRUN  = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -quiet --oversubscribe -n $(RANKS)
 
-.PHONY: all demo test install format clean packages
+.PHONY: all demo examples test fuzz sanitize faults property soak install format clean packages
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) --parallel
@@ -25,8 +25,41 @@ packages: $(BUILD)/packages
 demo: all
 	@$(MPIRUN) $(BUILD)/kbcd demo -o $(BUILD)/demo
 
+# The paper's three tasks on data that Debian packages (.ci/packages), a text, a vision and a speech one, in minutes;
+# `make examples FULL=1` runs them whole.
+examples: all
+	@for example in packages cifar speech; do \
+	  echo "== $$example"; \
+	  $(MPIRUN) $(BUILD)/kbcd examples/$$example $(if $(FULL),--full) || exit 1; \
+	done
+
 test: all
 	@ctest --test-dir $(BUILD) --output-on-failure
+
+# Longer tests; `make test` has a short share of each.
+RUNS     ?= 1000000
+KILLS    ?= 50
+PROBLEMS ?= 200
+SECONDS  ?= 3600
+SEED     ?= $(shell date +%s | tail -c 6)
+AS_ROOT   = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+SPEC      = $(AS_ROOT) KBCD=$(abspath $(BUILD))/kbcd KBCD_SOURCE=$(CURDIR) KBCD_PATH=$(CURDIR)/tests \
+            KBCD_MPIRUN="mpirun --oversubscribe"
+
+fuzz: $(BUILD)/CMakeCache.txt
+	@tests/fuzz/run $(BUILD)/fuzz $(RUNS) $(PARSERS)
+
+sanitize: $(BUILD)/CMakeCache.txt
+	@tests/sanitize $(BUILD)
+
+faults: all
+	@$(SPEC) KBCD_SEED=$(SEED) KBCD_KILLS=$(KILLS) $(BUILD)/kbcd tests/faults_spec.lua
+
+property: all
+	@$(SPEC) KBCD_SEED=$(SEED) KBCD_PROBLEMS=$(PROBLEMS) $(BUILD)/kbcd tests/property_spec.lua
+
+soak: all
+	@$(SPEC) KBCD_SOAK=$(SECONDS) $(MPIRUN) $(BUILD)/kbcd tests/soak_spec.lua
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -18,6 +18,7 @@ bool is_number(const sol::object& o) {
 }
 
 Matrix plus(sol::this_state L, sol::object a, sol::object b, double sign) {
+  RunningState here(L);
   if (a.is<Matrix>() && b.is<Matrix>()) {
     auto &x = a.as<Matrix&>(), &y = b.as<Matrix&>();
     require_same_shape(sign > 0 ? "+" : "-", x, y);

@@ -39,8 +39,9 @@ Matrix multiply(sol::this_state L, sol::object a, sol::object b) {
 Keep keep_option(const Options& options) {
   auto given = options.get<std::string>("keep");
   if (!given) return Keep::while_it_fits;
+  if (*given == "none") return Keep::none;
   if (*given == "f32") return Keep::f32;
-  require(*given == "f16", "keep: \"f32\" or \"f16\" expected, got \"{}\"", *given);
+  require(*given == "f16", "keep: \"none\", \"f32\" or \"f16\" expected, got \"{}\"", *given);
   return Keep::f16;
 }
 
@@ -75,6 +76,9 @@ void bind_block(sol::state_view lua, sol::table kbcd) {
       });
   def(lua, type, "Block:rows(J)", "Rows J of the whole block, on every rank. All ranks call it.",
       [](std::shared_ptr<Block> b, const Index& j) { return b->rows(j); });
+  def(lua, type, "Block:square()",
+      "K(I, I) of a KernelBlock's own centres I, a b x b Matrix; each rank may call it alone.",
+      [](std::shared_ptr<Block> b) { return b->square(); });
   def(lua, type, "Block:dense()", "This rank's rows as a Matrix.", [](std::shared_ptr<Block> b) { return b->dense(); });
   def(lua, type, "Block:release()", "Forgets the numbers now; a later product computes them again.",
       [](std::shared_ptr<Block> b) { b->release(); });
@@ -122,17 +126,12 @@ void bind_blocks(sol::state_view lua, sol::table kbcd) {
       "K([n], I): columns I of the kernel matrix of X, as an operator (see Block). All ranks call it.\n"
       "options: rows (an Index: only these rows of X), centers (the DataSet that I numbers the rows of; X "
       "unless given),\n"
-      "keep (\"f32\" or \"f16\": to stay in memory, if it fits the budget, until released; f16 takes half).",
+      "keep (\"f32\" or \"f16\": to stay in memory, if it fits the budget, until released; f16 takes half; \"none\": "
+      "never\nkept, the fastest for a block that is multiplied once).",
       [](const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel, sol::optional<sol::table> table) {
         Options options("KernelBlock", table, {"rows", "centers", "keep"});
         auto centers = options.get<DataSet>("centers");
         return kernel_block(x, columns, kernel, rows_option(options), centers ? *centers : x, keep_option(options));
-      });
-  def(lua, kbcd, "KernelSquare(X, I, kernel [, root])",
-      "K(I, I) as a Matrix on rank root (0), which computes it alone; nil on the others. All ranks call it.",
-      [](const DataSet& x, const Index& rows, std::shared_ptr<Kernel> kernel, sol::optional<Int> root) {
-        auto square = kernel_square(x, rows, kernel, static_cast<int>(root.value_or(0)));
-        return square ? sol::optional<Matrix>(*square) : sol::nullopt;
       });
   def(lua, kbcd, "RandomFeaturesBlock(X, I, map [, options])",
       "Z([n], I): columns I of the feature matrix of X under a map of kbcd.features, as an operator (see "

@@ -1,7 +1,11 @@
-// Distributed data in Lua: DataSet and load.
-#include "bindings/def.hpp"
+// Distributed data in Lua: DataSet, Csr and load.
+#include <algorithm>
+#include <limits>
+
+#include "bindings/columns.hpp"
 #include "core/timers.hpp"
 #include "modules/data/loader.hpp"
+#include "modules/data/spread.hpp"
 
 namespace kbcd::lua {
 namespace {
@@ -11,22 +15,11 @@ void take(const Options& options, const char* key, std::optional<T>& to) {
   if (auto value = options.get<T>(key)) to = *value;
 }
 
-ColumnName column_name(const sol::object& value) {
-  if (value.is<std::string>() && value.get_type() == sol::type::string) return value.as<std::string>();
-  lua_State* L = value.lua_state();
-  value.push();
-  bool whole = Argument<Int>::check(L, lua_gettop(L));
-  std::string got = describe(L, -1);
-  lua_pop(L, 1);
-  require(whole, "load: option label: the name or number of a column, or a list of them, expected, got {}", got);
-  return value.as<Int>() - 1;
-}
-
 std::vector<ColumnName> column_names(const sol::object& value) {
   std::vector<ColumnName> columns;
-  if (value.get_type() != sol::type::table) return {column_name(value)};
+  if (value.get_type() != sol::type::table) return {column_name("load: option label", value)};
   auto list = value.as<sol::table>();
-  for (std::size_t i = 1; i <= list.size(); ++i) columns.push_back(column_name(list[i]));
+  for (std::size_t i = 1; i <= list.size(); ++i) columns.push_back(column_name("load: option label", list[i]));
   require(!columns.empty(), "load: option label: at least one column expected, got an empty list");
   return columns;
 }
@@ -49,7 +42,50 @@ LoadOptions load_options(const sol::optional<sol::table>& table) {
   return o;
 }
 
-void bind_csr(sol::table kbcd) {
+// Sparse rows from entries in any order within a row; those of one column are summed, zeros dropped.
+Csr csr_from_entries(Int cols, const Matrix& starts, const Matrix& columns, const Matrix& values, bool unit_norm) {
+  for (auto& [name, m] : {std::pair("starts", starts), {"columns", columns}, {"values", values}})
+    require(m.rows() == 1 && m.dtype() == DType::f64, "Csr: {}: one row of f64 expected, got {} of {}", name, m.shape(),
+            kbcd::name(m.dtype()));
+  Matrix whole[] = {starts.contiguous(DType::f64), columns.contiguous(DType::f64), values.contiguous(DType::f64)};
+  Csr csr;
+  csr.rows = starts.cols() - 1, csr.cols = cols;
+  require(csr.rows >= 0 && columns.cols() == values.cols(), "Csr: rows + 1 starts, as many columns as values expected");
+  const double *s = whole[0].view<double>().data, *c = whole[1].view<double>().data, *v = whole[2].view<double>().data;
+  require(s[0] == 0 && s[csr.rows] == static_cast<double>(columns.cols()), "Csr: starts from 0 to {} expected",
+          columns.cols());
+  std::vector<std::pair<double, double>> row;
+  std::vector<double> kept;
+  for (Int i = 0; i < csr.rows; ++i) {
+    require(s[i] <= s[i + 1] && s[i + 1] <= s[csr.rows] && s[i] == std::floor(s[i]),
+            "Csr: row {} ends before it starts", i + 1);
+    row.clear();
+    for (auto e = static_cast<Int>(s[i]); e < static_cast<Int>(s[i + 1]); ++e) {
+      require(c[e] >= 1 && c[e] <= static_cast<double>(cols) && c[e] == std::floor(c[e]),
+              "Csr: row {}: columns within 1..{} expected, got {}", i + 1, cols, c[e]);
+      row.emplace_back(c[e], v[e]);
+    }
+    std::sort(row.begin(), row.end(), [](auto& a, auto& b) { return a.first < b.first; });
+    Int begin = csr.nnz();
+    double squares = 0;
+    for (std::size_t k = 0; k < row.size();) {
+      double column = row[k].first, sum = 0;
+      for (; k < row.size() && row[k].first == column; ++k) sum += row[k].second;
+      if (sum == 0) continue;
+      csr.columns.push_back(static_cast<std::int32_t>(column - 1));
+      kept.push_back(sum);
+      squares += sum * sum;
+    }
+    if (unit_norm)
+      for (Int e = begin; e < csr.nnz(); ++e) kept[e] /= std::sqrt(squares);
+    csr.starts.push_back(csr.nnz());
+  }
+  csr.values = Matrix(1, csr.nnz(), DType::f64);
+  std::copy(kept.begin(), kept.end(), csr.values.view<double>().data);
+  return csr;
+}
+
+void bind_csr(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Csr>("Csr", sol::no_constructor);
   def_field(type, "nrows", "The number of rows.", [](const Csr& s) { return s.rows; });
   def_field(type, "ncols", "The number of columns.", [](const Csr& s) { return s.cols; });
@@ -58,12 +94,23 @@ void bind_csr(sol::table kbcd) {
   };
   refuse_unknown_fields(type);
   kbcd["Csr"] = sol::lua_nil;
+  def(lua, kbcd, "Csr(cols, starts, columns, values [, dtype, unit_norm])",
+      "Sparse rows for DataSet.local_part: row i has values[starts[i] + 1 .. starts[i + 1]] in the columns (from 1) of the\n"
+      "same places. Three Matrices of one row, f64. The columns of a row may come in any order; what comes twice is summed.\n"
+      "unit_norm = false: whether rows get the length 1. csr_builder makes the three.",
+      [](Int cols, const Matrix& starts, const Matrix& columns, const Matrix& values, sol::optional<DType> dtype,
+         sol::optional<bool> unit_norm) {
+        require(cols >= 1 && cols <= std::numeric_limits<std::int32_t>::max(),
+                "Csr: 1..2^31 - 1 columns expected, got {}", cols);
+        return csr_from_entries(cols, starts, columns, values, unit_norm.value_or(false))
+            .to(dtype.value_or(DType::f32));
+      });
 }
 
 }  // namespace
 
 void bind_data(sol::state_view lua, sol::table kbcd) {
-  bind_csr(kbcd);
+  bind_csr(lua, kbcd);
   auto type = kbcd.new_usertype<DataSet>("DataSet", sol::no_constructor);
   def_call(
       lua, kbcd["DataSet"], "DataSet(A)",
@@ -94,6 +141,9 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
                 describe(L, 2));
         return DataSet(n, rows.as<Matrix&>().clone(), "DataSet.local_part");
       });
+  def(lua, type, "DataSet.spread(rows)",
+      "A data set of the rows that each rank has, any number of them, one rank after the other. All ranks call it.",
+      [](const Matrix& rows) { return spread(rows, "DataSet.spread"); });
   def(lua, type, "DataSet.share(n)", "The first and the last of this rank's rows of n.", [](Int n) {
     require(n >= 0, "DataSet.share: a number of rows expected, got {}", n);
     Layout layout = comm::layout(n);
@@ -136,7 +186,11 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
       "that makes y, by name or number, or a list of them), header (true or false; default: by its look), names (true: the\n"
       "only column holds labels; X has their numbers and y is nil).",
       [](const std::string& path, sol::optional<sol::table> table, sol::this_state L) {
-        Loaded loaded = load(path, load_options(table));
+        LoadOptions options = load_options(table);
+        std::string asked = path;
+        for (auto& [option, value] : options.given()) asked += fmt::format(", {} = {}", option, value);
+        comm::require_same("load", asked);
+        Loaded loaded = load(path, options);
         sol::variadic_results results;  // no nils behind X: f(load(…)) passes on just what there is
         results.push_back(sol::make_object(L, loaded.x));
         if (loaded.y) results.push_back(sol::make_object(L, *loaded.y));

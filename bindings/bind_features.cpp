@@ -1,7 +1,7 @@
 // Feature maps in Lua: features.<name>{kernel, p, seed} for each registered one, and features.custom for one
 // written in Lua.
 #include "bindings/def.hpp"
-#include "modules/features/feature_map.hpp"
+#include "modules/features/columns.hpp"
 
 namespace kbcd::lua {
 namespace {
@@ -67,6 +67,13 @@ void bind_features(sol::state_view lua, sol::table kbcd) {
           return make(*kernel, *p, checked_seed(owner.c_str(), options.get<Int>("seed")));
         });
   }
+  def(lua, features, "features.columns{p}",
+      "The p columns of X themselves, z_j(x) = x_j: for rows that are features already, such as those of Documents:hash.",
+      [](sol::table table) -> std::shared_ptr<FeatureMap> {
+        auto p = Options("features.columns", table, {"p"}).get<Int>("p");
+        require(p.has_value(), "features.columns: p, the number of columns of X, expected");
+        return std::make_shared<ColumnsMap>(*p);
+      });
   def(lua, features, "features.custom{p, map, name}",
       "A map written in Lua: map(X, I) gets a Matrix of rows and an Index of features and returns their "
       "values, a row each.\n"

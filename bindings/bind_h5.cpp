@@ -108,8 +108,12 @@ void bind_h5(sol::state_view lua, sol::table kbcd) {
   kbcd["h5"] = h5;
   def(lua, h5, "h5.create(path)", "A new HDF5 file, in place of one that is there.",
       [](const std::string& path) { return std::make_shared<H5File>(H5File::create(path)); });
-  def(lua, h5, "h5.open(path)", "An HDF5 file, to read.",
-      [](const std::string& path) { return std::make_shared<H5File>(H5File::open(path)); });
+  def(lua, h5, "h5.open(path [, own])",
+      "An HDF5 file, to read. own: true for files that h5.create made; those of an older form, without checksums, are\n"
+      "refused.",
+      [](const std::string& path, sol::optional<bool> own) {
+        return std::make_shared<H5File>(H5File::open(path, own.value_or(false)));
+      });
 }
 
 }  // namespace kbcd::lua

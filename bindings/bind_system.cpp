@@ -1,14 +1,15 @@
-// What the helpers in scripts/kbcd need of the machine: timers, memory, the terminal, the REPL's line,
-// interrupts.
+// What the helpers in scripts/kbcd need of the machine: timers, memory, the terminal, the REPL's line.
 #include <omp.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 
 #include "bindings/def.hpp"
+#include "bindings/files.hpp"
 #include "bindings/line_editor.hpp"
+#include "bindings/signals.hpp"
 #include "bindings/state.hpp"
+#include "core/board.hpp"
 #include "core/checksum.hpp"
 #include "core/comm.hpp"
 #include "core/memory.hpp"
@@ -23,23 +24,6 @@ struct Reservation {
   Reservation(const Reservation&) = delete;
   std::size_t bytes;
 };
-
-lua_State* interrupted_state = nullptr;
-
-// Stays set until the outermost call is left: a pcall on the way must not swallow the interrupt.
-void stop_here(lua_State* L, lua_Debug*) {
-  luaL_error(L, "interrupted");
-}
-
-void on_interrupt(int) {
-  lua_sethook(interrupted_state, stop_here, LUA_MASKCOUNT, 1);
-}
-
-volatile std::sig_atomic_t stop_signal = 0;
-
-void on_stop(int signal) {
-  stop_signal = signal;
-}
 
 // Whether a person is at this end: it is a terminal, or it is mpirun's pipe and mpirun's own is one.
 bool person_at(int descriptor) {
@@ -71,19 +55,14 @@ void bind_repl(sol::state_view lua, sol::table core) {
     return text;
   };
   core["barrier_within"] = &comm::barrier_within;
-  core["abort"] = [](const std::string& message) { comm::abort(message); };
-  // f() with Ctrl-C as an error inside it.
-  core["interruptible"] = [](sol::this_state L, sol::protected_function f) {
-    interrupted_state = L;
-    struct sigaction action {
-    }, before{};
-    action.sa_handler = on_interrupt;
-    sigaction(SIGINT, &action, &before);
-    auto result = f();
-    sigaction(SIGINT, &before, nullptr);
-    lua_sethook(L, nullptr, 0, 0);
-    return result;
+  core["checking"] = &comm::checking;
+  core["set_checking"] = &comm::set_checking;
+  core["require_same"] = [](const std::string& operation, const std::string& details) {
+    comm::require_same(operation.c_str(), details);
   };
+  core["checked_calls"] = [] { return static_cast<double>(board::calls()); };
+  core["meet"] = [](const std::string& place, const std::string& failure) { comm::meet(place.c_str(), failure); };
+  core["abort"] = [](const std::string& message) { comm::abort(message); };
   core["docs"] = docs(lua);
   // The library's Lua files: the names that require("kbcd.NAME") knows.
   core["modules"] = [](sol::this_state L) {
@@ -135,6 +114,7 @@ void bind_system(sol::state_view lua, sol::table kbcd) {
       all[entry.name] = sol::state_view(L).create_table_with("seconds", entry.seconds, "calls", entry.calls);
     return all;
   };
+  core["seconds_in_primitives"] = [] { return seconds_in_primitives(); };
   core["counters"] = [](sol::this_state L) {
     sol::table all(L, sol::create);
     for (auto& [name, amount] : timers::counters()) all[name] = amount;
@@ -147,24 +127,19 @@ void bind_system(sol::state_view lua, sol::table kbcd) {
     auto wanted = static_cast<std::size_t>(bytes);
     return memory::reserve(wanted) ? std::make_shared<Reservation>(wanted) : nullptr;
   };
+  core["memory_available"] = [] { return static_cast<double>(memory::available()); };
+  core["node_ranks"] = [] { return comm::node_size(); };
   core["reserved"] = [] { return static_cast<double>(memory::reserved()); };
   core["checksum"] = [](const std::string& text) {
     Checksum sum;
     sum.add(text.data(), text.size());
     return Checksum::text(sum.value());
   };
-  // From now on the first SIGTERM or SIGINT is but noted, for a script that looks, and the second ends the program;
-  // `false`: the first does, again.
-  core["note_stop_signals"] = [](bool note) {
-    struct sigaction action {};
-    action.sa_handler = note ? on_stop : SIG_DFL;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    for (int signal : {SIGTERM, SIGINT}) sigaction(signal, &action, nullptr);
-  };
-  core["stop_signal"] = [] { return static_cast<int>(stop_signal); };  // its number, or 0
   core["reset_timers"] = &timers::reset;
   core["add_time"] = [](const std::string& name, double seconds) { timers::add(name, seconds); };
+  bind_files(core);
   bind_repl(lua, core);
+  bind_signals(core);
 }
 
 }  // namespace kbcd::lua

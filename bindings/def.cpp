@@ -3,21 +3,27 @@
 #include <algorithm>
 #include <deque>
 
+#include "core/timers.hpp"
+
 namespace kbcd::lua {
 namespace {
 
 std::uint64_t seed_of_program = 1;
 
 lua_State* running = nullptr;
+double in_primitives = 0;  // seconds
 
 constexpr const char* docs_key = "kbcd.docs";
 
 using Function = std::function<int(lua_State*)>;
 
-int call_function(lua_State* L) {
+int call(lua_State* L, Function& f) {
   RunningState here(L);
   try {
-    return (*static_cast<Function*>(lua_touserdata(L, lua_upvalueindex(1))))(L);
+    return f(L);
+  } catch (const std::bad_alloc&) {
+    luaL_where(L, 1);
+    lua_pushstring(L, "out of memory");
   } catch (const std::exception& e) {
     luaL_where(L, 1);
     lua_pushstring(L, e.what());
@@ -26,12 +32,25 @@ int call_function(lua_State* L) {
   return lua_error(L);  // outside the catch block, so that the exception is already destroyed
 }
 
+int call_function(lua_State* L) {
+  return call(L, *static_cast<Function*>(lua_touserdata(L, lua_upvalueindex(1))));
+}
+
+int call_collected_function(lua_State* L) {
+  return call(L, sol::stack::get<sol::user<Function>>(L, lua_upvalueindex(1)));
+}
+
 }  // namespace
 
-RunningState::RunningState(lua_State* L) : before_(std::exchange(running, L)) {}
+RunningState::RunningState(lua_State* L) : before_(std::exchange(running, L)), start_(before_ ? 0 : now()) {}
 
 RunningState::~RunningState() {
   running = before_;
+  if (!before_) in_primitives += now() - start_;
+}
+
+double seconds_in_primitives() {
+  return in_primitives;
 }
 
 lua_State* running_state() {
@@ -117,6 +136,12 @@ sol::object make_function(lua_State* L, Function f) {
   static std::deque<Function> kept;  // as long as the program: Lua may call them to its last moment
   lua_pushlightuserdata(L, &kept.emplace_back(std::move(f)));
   lua_pushcclosure(L, call_function, 1);
+  return sol::stack::pop<sol::object>(L);
+}
+
+sol::object make_collected_function(lua_State* L, Function f) {
+  sol::stack::push<sol::user<Function>>(L, std::move(f));
+  lua_pushcclosure(L, call_collected_function, 1);
   return sol::stack::pop<sol::object>(L);
 }
 

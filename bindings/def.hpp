@@ -37,7 +37,7 @@ auto call_checked(const F& f, const Signature& signature, lua_State* L) {
     int next = 1, places[] = {0, (takes.template operator()<i>() ? next++ : 0)...};
     bool variadic = (std::is_same_v<std::tuple_element_t<i, Arguments>, sol::variadic_args> || ...);
     if (!variadic && lua_gettop(L) >= next) too_many_arguments(signature, next - 1, lua_gettop(L));
-    auto check = [&]<std::size_t k>() {
+    [[maybe_unused]] auto check = [&]<std::size_t k>() {
       if constexpr (takes.template operator()<k>()) {
         using Reader = Argument<std::tuple_element_t<k, Arguments>>;
         if (!Reader::check(L, places[k + 1])) bad_argument(L, signature, places[k + 1], Reader::expected());
@@ -57,6 +57,8 @@ void document(lua_State* L, const std::string& name, const std::string& heading,
 // push our own closure: sol2 names the metatable of a stored lambda after its type, and GCC gives many
 // lambdas one name.
 sol::object make_function(lua_State* L, std::function<int(lua_State*)> f);
+// The same for one of many: it goes with the last reference to it, and what it holds with it.
+sol::object make_collected_function(lua_State* L, std::function<int(lua_State*)> f);
 
 // target[key] = f, with the documentation that names its arguments.
 template <class Target, class F>
@@ -102,7 +104,9 @@ class RunningState {
 
  private:
   lua_State* before_;
+  double start_;
 };
+double seconds_in_primitives();  // while any RunningState lived, so far
 lua_State* running_state();
 
 // A Lua function kept beyond the call that gave it, to be called on whichever coroutine runs then.
@@ -185,7 +189,10 @@ void bind_h5(sol::state_view lua, sol::table kbcd);
 void bind_kernels(sol::state_view lua, sol::table kbcd);
 void bind_features(sol::state_view lua, sol::table kbcd);
 void bind_blocks(sol::state_view lua, sol::table kbcd);
+void bind_text(sol::state_view lua, sol::table kbcd);
 void bind_solve(sol::state_view lua, sol::table kbcd);
+void bind_vision(sol::state_view lua, sol::table kbcd);
+void bind_speech(sol::state_view lua, sol::table kbcd);
 void bind_system(sol::state_view lua, sol::table kbcd);
 
 }  // namespace kbcd::lua

@@ -38,6 +38,9 @@ class H5File;
 namespace comm {
 class Request;
 }
+namespace vision {
+class Images;
+}
 
 }  // namespace kbcd
 
@@ -76,6 +79,8 @@ template <>
 inline constexpr const char* type_name<H5File> = "H5File";
 template <>
 inline constexpr const char* type_name<comm::Request> = "Request";
+template <>
+inline constexpr const char* type_name<vision::Images> = "Images";
 
 std::string describe(lua_State* L, int index);  // "number 2.5", "Matrix", "nil"
 

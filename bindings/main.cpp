@@ -5,14 +5,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <thread>
 
+#include "bindings/def.hpp"
+#include "bindings/signals.hpp"
 #include "bindings/state.hpp"
+#include "core/access.hpp"
 #include "core/blas.hpp"
+#include "core/board.hpp"
 #include "core/comm.hpp"
 #include "core/memory.hpp"
 
@@ -32,15 +37,23 @@ constexpr const char* usage = R"(usage: kbcd [options] [script.lua | NAME | -] [
   --threads N               threads of each rank (default: the cores of the machine shared among its ranks)
   --memory SIZE             what blocks may take on each rank, such as 8G (default: half the free memory, shared likewise)
   --seed S                  the seed where a script gives none (default: 1)
+  --check, --no-check       whether the ranks compare every call before they make it: a script in which one of them goes
+                            astray ends with what each was about to do, rather than hang (default: yes, or $KBCD_CHECK, 0 or 1)
+  --patience SECONDS        when a rank that gives no sign of life ends the job, and when a wait for others is told
+                            (default: 10; 0: never)
+  --sandbox                 for a script of somebody else: no programs, native code or bytecode, and files only in …
+  --allow FOLDER[:rw]       … these folders (to read, or with :rw to read and write); may be given several times
   --version, --help
 )";
 
 struct CommandLine {
-  bool help = false, version = false, interactive = false;
+  bool help = false, version = false, interactive = false, sandbox = false;
   std::optional<std::string> code, script;
   std::vector<std::string> args;
-  std::optional<Int> threads, seed;
+  std::optional<Int> threads, seed, patience;
   std::optional<std::size_t> memory;
+  std::optional<bool> check;
+  std::vector<std::string> allowed;
 };
 
 Int whole_number(const std::string& option, const std::string& text, Int least, Int most) {
@@ -73,13 +86,27 @@ CommandLine parse(int argc, char** argv) {
       line.threads = whole_number(option, value(option), 1, 4096);
     else if (option == "--seed")
       line.seed = whole_number(option, value(option), 0, Int{1} << 53);
+    else if (option == "--check" || option == "--no-check")
+      line.check = option == "--check";
+    else if (option == "--patience")
+      line.patience = whole_number(option, value(option), 0, Int{1} << 30);
     else if (option == "--memory")
       line.memory = memory::parse_size("--memory", value(option));
+    else if (option == "--sandbox")
+      line.sandbox = true;
+    else if (option == "--allow")
+      line.allowed.push_back(value(option));
     else
-      fail("unknown option '{}'; known: -e, -i, -, --threads, --memory, --seed, --version, --help", option);
+      fail(
+          "unknown option '{}'; known: -e, -i, -, --threads, --memory, --seed, --check, --no-check, --patience, --sandbox, "
+          "--allow, --version, --help",
+          option);
   }
   if (!line.code && i < argc) line.script = argv[i++];
   line.args.assign(argv + i, argv + argc);
+  require(line.allowed.empty() || line.sandbox, "--allow is for --sandbox, which is not given");
+  require(!line.sandbox || (!line.interactive && (line.code || line.script)) || line.help || line.version,
+          "--sandbox is for a script or for -e CODE, not for the REPL");
   return line;
 }
 
@@ -134,17 +161,38 @@ std::string standard_input() {
   return text;
 }
 
+bool wants_check(const CommandLine& line) {
+  const char* text = std::getenv("KBCD_CHECK");
+  std::string set = text && *text ? text : "1";
+  require(set == "0" || set == "1", "KBCD_CHECK: 0 or 1 expected, got '{}'", set);
+  return line.check.value_or(set == "1");
+}
+
+void allow_folders(const CommandLine& line) {
+  for (const std::string& entry : line.allowed) {
+    bool write = entry.ends_with(":rw");
+    access::allow(write ? entry.substr(0, entry.size() - 3) : entry, write);
+  }
+  for (const std::string& folder : lua::script_folders())  // the library's own files
+    if (line.sandbox && fs::is_directory(folder)) access::allow(folder, false);
+}
+
 void run(const CommandLine& line) {
   set_threads(line);
+  comm::set_checking(wants_check(line));
+  if (line.patience) board::set_patience(static_cast<double>(*line.patience));
   memory::set_budget(line.memory.value_or(memory::available() / 2 / comm::node_size()));
   if (line.seed) lua::set_default_seed(*line.seed);
-  lua::State state;
+  allow_folders(line);
+  lua::State state(line.sandbox);
+  lua::SignalsStopScript signals(state.get());
   if (line.code) state.run_text(*line.code, "-e", line.args);
   if (line.script && *line.script == "-")
     state.run_text(standard_input(), "stdin", line.args);
   else if (line.script)
     state.run_file(script_path(*line.script), line.args);
   if (line.interactive || (!line.code && !line.script)) state.run_repl();
+  comm::end_of_script();
 }
 
 }  // namespace
@@ -153,18 +201,23 @@ void run(const CommandLine& line) {
 int main(int argc, char** argv) {
   using namespace kbcd;
   restart_with_better_choices(argv);
-  comm::Session session(&argc, &argv);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error like a full disk, not a crash
+  bool sandbox = std::any_of(argv, argv + argc, [](const char* word) { return std::string(word) == "--sandbox"; });
+  comm::Session session(&argc, &argv, sandbox);
   try {
     CommandLine line = parse(argc, argv);
     if (line.help || line.version) {
       if (comm::rank() == 0) fmt::print("{}", line.help ? usage : lua::versions());
-      return 0;
+    } else {
+      run(line);
     }
-    run(line);
+    lua::require_printed();
     return 0;
   } catch (const std::exception& e) {
     std::fflush(stdout);
-    comm::abort(comm::size() == 1 ? fmt::format("kbcd: {}", e.what())
-                                  : fmt::format("[rank {}/{}] {}", comm::rank(), comm::size(), e.what()));
+    std::string message = fmt::format(
+        "{}{}", comm::size() == 1 ? "kbcd: " : fmt::format("[rank {}/{}] ", comm::rank(), comm::size()), e.what());
+    if (int signal = board::interrupted()) comm::abort(fmt::format("{}\n{}", message, board::picture()), 128 + signal);
+    comm::abort(message);
   }
 }

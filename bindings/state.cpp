@@ -2,9 +2,14 @@
 
 #include <luajit.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
+#include "bindings/call_sites.hpp"
+#include "bindings/def.hpp"
+#include "bindings/lua_memory.hpp"
+#include "bindings/sandbox.hpp"
 #include "core/blas.hpp"
 #include "core/comm.hpp"
 #include "core/memory.hpp"
@@ -42,10 +47,17 @@ int message_of(lua_State* L) {
   return 1;
 }
 
-int add_traceback(lua_State* L) {
-  message_of(L);
-  luaL_traceback(L, L, lua_tostring(L, -1), 1);
-  return 1;
+// What ended a coroutine, and where that was.
+std::string with_traceback(lua_State* L, lua_State* coroutine, int status) {
+  if (status == LUA_ERRMEM) return out_of_memory_message();
+  lua_pushcfunction(L, message_of);
+  if (status == LUA_YIELD)
+    lua_pushliteral(L, "coroutine.yield was called outside of a coroutine that the script has made");
+  else
+    lua_xmove(coroutine, L, 1);
+  if (lua_pcall(L, 1, 1, 0) != 0) return "an error whose __tostring fails, too";
+  luaL_traceback(L, coroutine, lua_tostring(L, -1), 0);
+  return lua_tostring(L, -1);
 }
 
 fs::path program_folder() {
@@ -57,10 +69,17 @@ fs::path program_folder() {
 // os.exit would leave without telling the other ranks.
 int leave(lua_State* L) {
   int status = lua_isboolean(L, 1) ? !lua_toboolean(L, 1) : static_cast<int>(luaL_optinteger(L, 1, 0));
+  if (status == 0) require_printed();
   comm::exit(status);
 }
 
 }  // namespace
+
+void require_printed() {
+  bool flushed = std::fflush(stdout) == 0;
+  require(flushed && !std::ferror(stdout),
+          "standard output could not be written to its end, so what was printed is not complete; is its disk full?");
+}
 
 std::string versions() {
   return fmt::format("kbcd {}\n{}\nOpenBLAS {} ({} kernels, {})\n{}\n", KBCD_VERSION, LUAJIT_VERSION, blas::version(),
@@ -89,9 +108,11 @@ std::optional<std::string> find_script(const std::string& name) {
   return std::nullopt;
 }
 
-State::State() {
+State::State(bool sandbox) : sandbox_(sandbox) {
   lua_.open_libraries();
   lua_State* L = lua_.lua_state();
+  script_ = lua_newthread(L);
+  luaL_ref(L, LUA_REGISTRYINDEX);  // for good: what a script leaves behind may refer to it
   lua_.set_exception_handler(&on_exception);
   lua_pushcfunction(L, message_of);
   sol::protected_function::set_default_handler(sol::stack::pop<sol::object>(L));
@@ -101,7 +122,7 @@ State::State() {
   std::string path;
   for (auto& folder : script_folders()) path += fmt::format("{0}/?.lua;{0}/?/init.lua;", folder);
   lua_["package"]["path"] = path + lua_["package"]["path"].get<std::string>();
-  lua_["os"]["exit"] = &leave;
+  lua_["os"]["exit"] = make_function(L, &leave);
 
   sol::table kbcd = lua_.create_table();
   bind_matrix(lua_, kbcd);
@@ -112,43 +133,42 @@ State::State() {
   bind_kernels(lua_, kbcd);
   bind_features(lua_, kbcd);
   bind_blocks(lua_, kbcd);
+  bind_text(lua_, kbcd);
   bind_solve(lua_, kbcd);
+  bind_vision(lua_, kbcd);
+  bind_speech(lua_, kbcd);
   bind_system(lua_, kbcd);
   lua_["package"]["loaded"]["kbcd.runtime"] = kbcd;
+  if (comm::size() > 1) lua_.safe_script("pairs = require 'kbcd.ordered_pairs'");
 
-  collected_state = L;
+  limit_memory(L);
+  show_call_sites(script_);
+  collected_state = script_;
   memory::set_allocation_hook(&pace_collector);
 }
 
+// In a coroutine, whose stack is still there after an error: a handler of errors has no room after a stack overflow.
 void State::run_loaded(int status, const std::string& script, const std::vector<std::string>& args) {
-  lua_State* L = lua_.lua_state();
-  if (status != 0) {
-    std::string message = lua_tostring(L, -1);
-    lua_pop(L, 1);
-    throw Error(message);
-  }
+  if (status != 0) throw Error(lua_tostring(script_, -1));
+  if (sandbox_) enter_sandbox(lua_);  // the script itself is read by now, wherever it lies
   sol::table arg = lua_.create_table();
   arg[0] = script;
   for (auto& value : args) arg.add(value);
   lua_["arg"] = arg;
-  int function = lua_gettop(L);
-  lua_pushcfunction(L, add_traceback);
-  lua_insert(L, function);
-  for (auto& value : args) lua_pushlstring(L, value.data(), value.size());
-  status = lua_pcall(L, static_cast<int>(args.size()), 0, function);
-  lua_remove(L, function);
-  if (status == 0) return;
-  std::string message = lua_tostring(L, -1);
-  lua_pop(L, 1);
-  throw Error(message);
+  for (auto& value : args) lua_pushlstring(script_, value.data(), value.size());
+  status = lua_resume(script_, lua_.lua_state(), static_cast<int>(args.size()));
+  if (status != 0) throw Error(with_traceback(lua_.lua_state(), script_, status));
+  lua_settop(script_, 0);
 }
 
 void State::run_file(const std::string& path, const std::vector<std::string>& args) {
-  run_loaded(luaL_loadfile(get(), path.c_str()), path, args);
+  run_loaded(luaL_loadfilex(script_, path.c_str(), sandbox_ ? "t" : nullptr), path, args);
 }
 
 void State::run_text(const std::string& text, const std::string& chunk_name, const std::vector<std::string>& args) {
-  run_loaded(luaL_loadbuffer(get(), text.data(), text.size(), ("=" + chunk_name).c_str()), chunk_name, args);
+  int status =
+      luaL_loadbufferx(script_, text.data(), text.size(), ("=" + chunk_name).c_str(), sandbox_ ? "t" : nullptr);
+  run_loaded(status, chunk_name, args);
 }
 
 void State::run_repl() {

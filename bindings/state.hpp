@@ -16,9 +16,12 @@ std::vector<std::string> script_folders();
 // Where NAME.lua is on the script path.
 std::optional<std::string> find_script(const std::string& name);
 
+// An Error where something that was printed is lost: the disk behind standard output is full, say.
+void require_printed();
+
 class State {
  public:
-  State();
+  explicit State(bool sandbox = false);  // sandbox: what runs is somebody else's (bindings/sandbox.hpp)
   lua_State* get() { return lua_.lua_state(); }
 
   // Fails with the Lua message and traceback.
@@ -29,6 +32,8 @@ class State {
  private:
   void run_loaded(int status, const std::string& script, const std::vector<std::string>& args);
   sol::state lua_;
+  lua_State* script_;  // the coroutine that scripts run in
+  bool sandbox_;
 };
 
 }  // namespace kbcd::lua

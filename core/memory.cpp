@@ -2,12 +2,14 @@
 
 #include <omp.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <string>
@@ -23,7 +25,7 @@ constexpr std::size_t alignment = 64;
 constexpr std::size_t recycled_from = std::size_t{1} << 20;  // smaller buffers are malloc's business
 // Huge pages spare look-ups of addresses where numbers are read again and again. A block of gigabytes is read from end
 // to end, and the kernel may take longer to find huge pages for it than the arithmetic takes.
-constexpr std::size_t huge_page = std::size_t{2} << 20, huge_up_to = std::size_t{256} << 20;
+constexpr std::size_t huge_page = std::size_t{2} << 20, huge_up_to = std::size_t{160} << 20;
 
 struct Pool {
   struct Spare {
@@ -59,11 +61,43 @@ std::size_t& budget_bytes() {
 
 std::size_t reserved_bytes = 0;
 
-std::size_t proc_kilobytes(const char* file, std::string_view key) {
+std::size_t number_after(const std::string& file, std::string_view key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);)
     if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
   return 0;
+}
+
+constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
+
+std::size_t number_in(const std::string& file) {
+  std::size_t value = 0;
+  return std::ifstream(file) >> value ? value : no_limit;  // "max", or no such file: no limit
+}
+
+// What the control groups of this process leave it, where they limit its memory: unused, or a cache of files.
+std::size_t left_by_groups() {
+  std::ifstream in("/proc/self/cgroup");
+  std::string group;
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("0::")) group = line.substr(3);
+  std::size_t left = no_limit;
+  for (; group.starts_with('/'); group.resize(group.rfind('/'))) {
+    std::string folder = "/sys/fs/cgroup" + group;
+    std::size_t most = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current");
+    if (most == no_limit || used == no_limit) continue;
+    std::size_t cached = std::min(used, number_after(folder + "/memory.stat", "inactive_file "));
+    left = std::min(left, most - std::min(most, used - cached));
+  }
+  return left;
+}
+
+// What `ulimit -v` leaves of the addresses.
+std::size_t left_by_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return no_limit;
+  std::size_t used = number_after("/proc/self/status", "VmSize:") << 10;
+  return limit.rlim_cur - std::min<std::size_t>(limit.rlim_cur, used);
 }
 
 }  // namespace
@@ -128,11 +162,12 @@ std::size_t in_use() {
 }
 
 std::size_t resident_peak() {
-  return proc_kilobytes("/proc/self/status", "VmHWM:") << 10;
+  return number_after("/proc/self/status", "VmHWM:") << 10;
 }
 
 std::size_t available() {
-  return proc_kilobytes("/proc/meminfo", "MemAvailable:") << 10;
+  std::size_t machine = number_after("/proc/meminfo", "MemAvailable:") << 10;
+  return std::min({machine, left_by_groups(), left_by_limit()});
 }
 
 std::size_t budget() {

@@ -38,7 +38,7 @@ void notify(std::size_t bytes);  // calls the hook for memory that is no Buffer
 
 std::size_t in_use();         // bytes in live buffers
 std::size_t resident_peak();  // the largest resident set of this process so far, in bytes
-std::size_t available();      // free memory of this machine, in bytes
+std::size_t available();      // memory that is free here, or that a cgroup or ulimit leaves, in bytes
 
 std::size_t budget();  // bytes that blocks, Grams and factors kept by this process may take together
 void set_budget(std::size_t bytes);

@@ -2,8 +2,10 @@
 
 #include <Random123/philox.h>
 
-#include <cmath>
-#include <numbers>
+#include <Eigen/Core>
+#include <algorithm>
+
+#include "core/turns.hpp"
 
 namespace kbcd {
 
@@ -41,18 +43,28 @@ double Random::uniform(std::uint64_t row, std::uint32_t s) const {
   return uniform_of(bits(row, s));
 }
 
-std::uint64_t Random::below(std::uint64_t bound, std::uint64_t row) const {
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits(row, 0)) * bound) >> 64);
+std::uint64_t Random::below(std::uint64_t bound, std::uint64_t row, std::uint32_t s) const {
+  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits(row, s)) * bound) >> 64);
 }
 
-// Box–Muller: numbers 2s and 2s + 1 from uniforms 2s and 2s + 1.
+// Box–Muller: numbers 2s and 2s + 1 from uniforms 2s and 2s + 1, some pairs at a time, so that loops are vectorised.
 void Random::normals(std::uint64_t row, std::span<double> out) const {
-  for (std::size_t s = 0; s < out.size(); s += 2) {
-    auto [first, second] = pair(row, static_cast<std::uint32_t>(s / 2));
-    double radius = std::sqrt(-2 * std::log(uniform_of(first)));
-    double angle = 2 * std::numbers::pi * uniform_of(second);
-    out[s] = radius * std::cos(angle);
-    if (s + 1 < out.size()) out[s + 1] = radius * std::sin(angle);
+  constexpr std::size_t most = 64;
+  Eigen::Array<double, most, 1> radius, turns;
+  for (std::size_t first = 0; first < out.size(); first += 2 * most) {
+    std::size_t left = out.size() - first, pairs = std::min(most, (left + 1) / 2);
+    for (std::size_t i = 0; i < pairs; ++i) {
+      auto [one, other] = pair(row, static_cast<std::uint32_t>(first / 2 + i));
+      radius[i] = uniform_of(one);
+      turns[i] = uniform_of(other);
+    }
+    radius.head(pairs) = (-2 * radius.head(pairs).log()).sqrt();
+    double both[2 * most];
+    for (std::size_t i = 0; i < pairs; ++i) {
+      both[2 * i] = radius[i] * cos_of_turns(turns[i]);
+      both[2 * i + 1] = radius[i] * cos_of_turns(turns[i] - 0.25);
+    }
+    std::copy_n(both, std::min(left, 2 * pairs), out.data() + first);
   }
 }
 

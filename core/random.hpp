@@ -9,7 +9,7 @@
 namespace kbcd {
 
 // What the numbers are for; two purposes never share numbers under the same seed.
-enum class Stream : std::uint32_t { permutation = 1, normal, uniform, frequency, phase, radius, rotation };
+enum class Stream : std::uint32_t { permutation = 1, normal, uniform, frequency, phase, radius, rotation, crop, patch };
 
 class Random {
  public:
@@ -17,9 +17,9 @@ class Random {
   Random(std::uint64_t seed, Stream stream, std::uint32_t user = 0);
 
   std::uint64_t bits(std::uint64_t row, std::uint32_t s) const;
-  double uniform(std::uint64_t row, std::uint32_t s) const;           // in (0, 1)
-  std::uint64_t below(std::uint64_t bound, std::uint64_t row) const;  // in [0, bound)
-  void normals(std::uint64_t row, std::span<double> out) const;       // N(0, 1)
+  double uniform(std::uint64_t row, std::uint32_t s) const;                                // in (0, 1)
+  std::uint64_t below(std::uint64_t bound, std::uint64_t row, std::uint32_t s = 0) const;  // in [0, bound)
+  void normals(std::uint64_t row, std::span<double> out) const;                            // N(0, 1)
 
  private:
   std::array<std::uint64_t, 2> pair(std::uint64_t row, std::uint32_t number) const;  // bits 2 number and 2 number + 1

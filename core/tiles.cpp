@@ -28,9 +28,9 @@ template <class T, int bytes, int rows, int vectors, int group>
     Vector right[vectors];
     for (int v = 0; v < vectors; ++v) {
       right[v] = *reinterpret_cast<const Vector*>(b + k * b_step + v * lanes);
-      __builtin_prefetch(b + (k + fetch) * b_step + v * lanes);
+      if (v * bytes % line_bytes == 0) __builtin_prefetch(b + (k + fetch) * b_step + v * lanes);
     }
-    if (group > 0) __builtin_prefetch(a + (k + ahead) * group);
+    if (group > 0 && bytes == line_bytes) __builtin_prefetch(a + (k + ahead) * group);  // narrower: loads are scarce
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
       T left = group > 0 ? a[k * group + i] : a[i * a_step + k];
@@ -221,7 +221,7 @@ void multiply(const Rows<T>& a, const Columns<T>& b, Int first, View<T> c) {
     for (Int j = 0; j < c.cols; j += wide)
       for (Int i = 0; i < c.rows; i += m.group) {
         auto [rows, function] = m.choose(c.rows - i, b.vectors());
-        at_edge(corner(c, i, j), rows, wide, k > 0, [&](T* to, Int step) {
+        at_edge(corner(c, i, j), rows, wide, k > 0, [&, function = function](T* to, Int step) {
           function(std::min(part, a.depth() - k), a.group(i) + k * m.group, 0, b.strip(first + j) + k * wide, wide,
                    ahead, k > 0, to, step);
         });
@@ -250,7 +250,7 @@ void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c) {
   auto strip = [&](const T* right, Int right_step, Int fetch, Int j) {
     for (Int i = 0; i < c.rows; i += m.group) {
       auto [rows, function] = m.choose(c.rows - i, m.vectors);
-      at_edge(corner(c, i, j), rows, wide, accumulate, [&](T* to, Int step) {
+      at_edge(corner(c, i, j), rows, wide, accumulate, [&, function = function](T* to, Int step) {
         function(a.depth(), a.group(i), 0, right, right_step, fetch, accumulate, to, step);
       });
     }

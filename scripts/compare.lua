@@ -9,7 +9,8 @@ local parser = kbcd.arguments("compare", "Runs the three methods on the same dat
 arguments.add_data(parser)
 arguments.add_solver(parser)
 parser:option("--sigma", "Width of the kernel (half the median distance).", nil, types.positive)
-parser:option("--methods", "Which: full, nystrom, rf, with commas between.", "full,nystrom,rf")
+parser:option("--methods", "Which: full, nystrom, rf, with commas between.", "full,nystrom,rf",
+  types.some_of("full", "nystrom", "rf"))
 parser:option("--features", "p of Nyström and random features, with commas between.", "1024,2048,4096", types.counts)
 parser:option("--rows", "Train on so many random rows alone.", nil, types.count)
 parser:option("-o --output", "Folder for the logs and the page, report.html.", "compare")
@@ -18,11 +19,7 @@ local o = parser:parse(arg)
 arguments.check(parser, o)
 
 local known = { full = "full kernel", nystrom = "Nyström", rf = "random features" }
-local features, methods = o.features, {}
-for method in (o.methods .. ","):gmatch("(.-),") do
-  if not known[method] then parser:error(("--methods: full, nystrom or rf expected, got '%s'"):format(method)) end
-  methods[#methods + 1] = method
-end
+local features, methods = o.features, o.methods
 table.sort(features)
 
 local function read_data()
@@ -38,6 +35,19 @@ end
 
 local function pad(text) return kbcd.pad(text, 26) end
 
+local function log_path(method, p) return ("%s/%s%s.jsonl"):format(o.output, method, p and "-" .. p or "") end
+
+local function check_files()
+  local outputs = { ["the page"] = o.output .. "/report.html" }
+  for _, method in ipairs(methods) do
+    for _, p in ipairs(method == "full" and { false } or features) do
+      local path = log_path(method, p)
+      outputs["the log " .. path] = path
+    end
+  end
+  kbcd.output_file.check_command(arguments.files(o), outputs)
+end
+
 -- One method on the data: its log, and what it reached.
 local function run(data, method, p)
   local settings = {}
@@ -46,7 +56,7 @@ local function run(data, method, p)
   if settings.block then settings.block = math.min(settings.block, p or data.X.n) end
   local s = kbcd.choices(settings, data)
   local label = known[method] .. (p and (", p = %d"):format(p) or "")
-  local path, last = ("%s/%s%s.jsonl"):format(o.output, method, p and "-" .. p or ""), nil
+  local path, last = log_path(method, p), nil
   for step in kbcd.progress(kbcd.logged_fit(data, s, path)) do last = step end
   local least = last.test_error[kbcd.scoring.best(last.test_error)]
   kbcd.say("%s %6d %12s %9.1f", pad(label), last.epoch, kbcd.scoring.show(data.task, { least }), last.seconds)
@@ -72,7 +82,7 @@ local function main()
   local data = read_data()
   if kbcd.rank() == 0 then os.execute(("mkdir -p '%s'"):format(o.output:gsub("'", "'\\''"))) end
   kbcd.barrier()
-  kbcd.output_file.check(o.output .. "/report.html")
+  check_files()
   kbcd.say("%s: %d rows of %d numbers to train on, %d to test", data.source, data.X.n, data.X.d, data.test.X.n)
   kbcd.say("\n%s %6s %12s %9s", pad("method"), "epochs", "test error", "seconds")
   local results, logs = run_all(data), {}

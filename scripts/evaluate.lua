@@ -21,6 +21,7 @@ local function main()
   local X, y, y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.precision, o, model.d)
   local scoring, say = kbcd.scoring, kbcd.say
   local S = model[l]:predict(X)
+  scoring.require_finite(S, X.first, o.data or o.x)
   say("%s: %s, %s, lambda = %g; %d rows", o.model, model.method, tostring(model.kernel), model.lambdas[l], X.n)
 
   local pad = kbcd.pad

@@ -17,7 +17,8 @@ if o.label and o.x == "-" then parser:error("--label is for files; cut the colum
 local function main()
   local format = o.out == "-" and "csv" or o.out:match("%.(npy)$") or o.out:match("%.(csv)$")
   if not format then parser:error(("--out: a name that ends in .npy or .csv expected, or -, got '%s'"):format(o.out)) end
-  if o.out ~= "-" then kbcd.output_file.check(o.out) end
+  kbcd.output_file.check_command({ ["--model"] = o.model, ["--x"] = o.x ~= "-" and o.x or nil },
+    { ["--out"] = o.out ~= "-" and o.out or nil })
 
   local model = kbcd.model_file.load(o.model)
   local l = kbcd.choose_lambda(model, o.lambda)
@@ -28,8 +29,11 @@ local function main()
   local as_scores = model.task == "regress" or o.scores
   local kind = as_scores and "f8" or whole and "i8" or "text"
 
+  local rows_before = 0  -- in pieces of standard input that were predicted already
   local function predicted(X)
     local S = model[l]:predict(X)
+    kbcd.scoring.require_finite(S, rows_before + X.first, "--x")
+    rows_before = rows_before + X.n
     if as_scores then return S end
     return S.nrows > 0 and S:argmax(2) or kbcd.Matrix.zeros(0, 1)
   end

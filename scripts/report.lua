@@ -11,6 +11,9 @@ parser:option("--png", "Also each figure as PREFIX-<name>.png."):argname("PREFIX
 local o = parser:parse(arg)
 
 kbcd.command("report", function()
+  local inputs = {}
+  for i, path in ipairs(o.logs) do inputs["log " .. i] = path end
+  kbcd.output_file.check_command(inputs, { ["--output"] = o.output })
   if kbcd.rank() == 0 then kbcd.write_report(o.logs, o) end
   kbcd.barrier()
 end)

@@ -13,21 +13,21 @@ parser:option("--log", "Write a line of JSON a block to this file."):argname("FI
 parser:flag("--resume", "Go on from MODEL.checkpoint, of a run that was stopped, if it is there; and write it.")
 parser:option("--checkpoint-every", "Write MODEL.checkpoint every so many seconds (60 with --resume, else never).", nil,
   types.not_negative)
+parser:option("--checkpoint-blocks", "Write it after so many blocks.", nil, types.count)
 parser:flag("--quiet", "No lines of progress.")
 local o = parser:parse(arg)
 arguments.check(parser, o)
 
+local function wants_checkpoint() return o.resume or o.checkpoint_every or o.checkpoint_blocks end
+
 -- The file that a run can go on from, beside the model; of the data as it was read.
 local function open_checkpoint(data)
-  if not o.resume and not o.checkpoint_every then return nil end
-  local settings = { task = data.task, precision = data.X.dtype, preprocess = o.preprocess,
-    ["fingerprint of x"] = data.X:fingerprint(), ["fingerprint of y"] = data.y:fingerprint() }
-  if data.test then
-    settings["fingerprint of test x"] = data.test.X:fingerprint()
-    settings["fingerprint of test y"] = data.test.y:fingerprint()
-  end
+  if not wants_checkpoint() then return nil end
+  local read = { x = data.X, y = data.y }
+  if data.test then read["test x"], read["test y"] = data.test.X, data.test.y end
   local checkpoint = kbcd.checkpoint(o.model .. ".checkpoint", {
-    every = o.checkpoint_every or 60, resume = o.resume or false, settings = settings })
+    every = o.checkpoint_every, every_blocks = o.checkpoint_blocks, resume = o.resume or false, data = read,
+    settings = { task = data.task, preprocess = o.preprocess } })
   local saved = checkpoint.saved_settings or {}  -- what was chosen stays as it was
   o.block = o.block or tonumber(saved.b)
   if kbcd.choices.needs_width(o) then o.sigma = tonumber(saved.sigma) end
@@ -40,7 +40,11 @@ local function main()
     local there = io.open(o.model)
     if there then parser:error("model.h5 is there already; say with --model which file to write") end
   end
-  kbcd.output_file.check(o.model)
+  local outputs = { ["--model"] = o.model, ["--log"] = o.log }
+  if wants_checkpoint() then
+    for _, ending in ipairs{ ".checkpoint", ".checkpoint.previous" } do outputs["MODEL" .. ending] = o.model .. ending end
+  end
+  kbcd.output_file.check_command(arguments.files(o), outputs)
 
   local scoring = kbcd.scoring
   local data = kbcd.training_data(o)
@@ -49,7 +53,7 @@ local function main()
   local s, notes = kbcd.choices(o, data)
   if checkpoint then
     s.checkpoint = checkpoint
-    checkpoint.settings.sigma, checkpoint.settings.kernel = o.sigma or s.sigma, kbcd.checkpoint.kernel_text(s.kernel)
+    checkpoint.settings.sigma, checkpoint.settings.kernel = o.sigma or s.sigma, kbcd.run_settings.kernel(s.kernel)
   end
   local X, test = data.X, data.test
   local function say(...) if not o.quiet then kbcd.say(...) end end
@@ -81,7 +85,7 @@ local function main()
     if step.epoch_end then epoch_line(step) end
     if step.epoch_end and step.epoch == 1 and s.epochs > 1 then
       local kept = kbcd.allreduce(kbcd.system.reserved())
-      say("kept in memory for the next epochs: %.3g GB of blocks (%s) and factors", kept / 1e9, s.cache)
+      if kept > 0 then say("kept in memory for the next epochs: %.3g GB of blocks (%s) and factors", kept / 1e9, s.cache) end
     end
   end
 

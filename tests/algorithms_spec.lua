@@ -26,18 +26,7 @@ local function reference_kernel(A, B)
   return K
 end
 
-local function product(A, B)
-  local C = {}
-  for i = 1, #A do
-    C[i] = {}
-    for j = 1, #B[1] do
-      local s = 0
-      for c = 1, #B do s = s + A[i][c] * B[c][j] end
-      C[i][j] = s
-    end
-  end
-  return C
-end
+local product = spec.table_product
 
 local function transpose(A)
   local T = {}

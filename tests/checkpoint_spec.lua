@@ -14,7 +14,7 @@ local rbf = kbcd.kernel.rbf{ sigma = 1.5 }
 
 local function remove_all()
   kbcd.barrier()
-  if rank == 0 then for _, ending in ipairs{ "", ".previous", ".part" } do os.remove(path .. ending) end end
+  if rank == 0 then for _, ending in ipairs{ "", ".previous", ".kbcd.part" } do os.remove(path .. ending) end end
   kbcd.barrier()
 end
 remove_all()
@@ -131,22 +131,10 @@ local function put(as_newest, as_previous)
   kbcd.barrier()
 end
 
--- io.stderr's lines while f runs.
-local function told_by(f)
-  local lines, stderr = {}, io.stderr
-  -- luacheck: push ignore 122
-  io.stderr = { write = function(_, text) lines[#lines + 1] = text end }
-  local good, message = pcall(f)
-  io.stderr = stderr
-  -- luacheck: pop
-  if not good then error(message, 0) end
-  return table.concat(lines)
-end
-
 -- Takes the run up, which must be after `block` blocks, and goes on to its end, whose bits must be right.
 local function goes_on_after(block, what)
   local c
-  local told = told_by(function() c = kbcd.checkpoint(path, { resume = true, every = 1e9 }) end)
+  local told = spec.told_by(function() c = kbcd.checkpoint(path, { resume = true, every = 1e9 }) end)
   local steps, taken = run("nystrom", o, c), (c.resumed.epoch - 1) * 3 + c.resumed.block
   if block then equal(taken, block, what .. ": blocks done") end
   local last
@@ -206,7 +194,7 @@ end)
 test("the checkpoint that was good stays until the next is complete", function()
   put(newest:sub(1, 3000), previous)  -- what is damaged must not take the place of what is good
   local steps
-  told_by(function() steps = run("nystrom", o, kbcd.checkpoint(path, { resume = true, every = 0 })) end)
+  spec.told_by(function() steps = run("nystrom", o, kbcd.checkpoint(path, { resume = true, every = 0 })) end)
   steps()
   equal(contents(path) ~= newest:sub(1, 3000), true, "the damaged one is replaced")
   equal(contents(path .. ".previous") == previous, true, "the previous one is untouched")
@@ -217,15 +205,15 @@ test("the checkpoint that was good stays until the next is complete", function()
   equal(contents(path .. ".previous") == written, true, "the next one follows it")
   put(newest, previous)
   fails(function()
-    kbcd.output_file.replace(path, path .. ".previous", function(name)
+    kbcd.output_file.write(path, function(name)
       if rank == 0 then assert(io.open(name, "w")):close() end
       kbcd.barrier()
       error("disk full", 0)
-    end)
+    end, path .. ".previous")
   end, "disk full")
   kbcd.barrier()
   equal(contents(path) == newest and contents(path .. ".previous") == previous, true, "both are there")
-  if rank == 0 then equal(io.open(path .. ".part"), nil, "half a file") end
+  if rank == 0 then equal(io.open(kbcd.output_file.temporary_name(path)), nil, "half a file") end
 end)
 
 test("a checkpoint of another run is refused, with what differs", function()
@@ -244,16 +232,78 @@ test("a checkpoint of another run is refused, with what differs", function()
   local X, Y, Xtest = data_of("f32")
   local given = { kernel = rbf, p = 260, gamma = 1e-3, jitter = true, lambdas = lambdas, b = 110, epochs = 3, seed = 8,
     partition = "fixed", checkpoint = kbcd.checkpoint(path, { resume = true }) }
-  fails(function() kbcd.nystrom(X, Y, given) end, "test_scores", "missing here")
+  fails(function() kbcd.nystrom(X, Y, given) end, "fingerprint of test = f32 ", "there, none here")
   given.test, given.kernel = Xtest, kbcd.kernel.rbf{ sigma = 1.5000001 }
   fails(function() kbcd.nystrom(X, Y, given) end, "kernel = rbf{gamma = ", "sigma = 1.5}")
   given.kernel, X, Y = rbf, DataSet(data:rows(1, n - 50)):to("f32"), Y:rows(1, select(2, DataSet.share(n - 50)) -
     DataSet.share(n - 50) + 1)
-  fails(function() kbcd.nystrom(X, Y, given) end, "E is")
+  fails(function() kbcd.nystrom(X, Y, given) end, "fingerprint of X = f32 ", "fingerprint of Y = f64 ",
+    "shape of X = 403 x 5 there, 353 x 5 here")
   fails(function() kbcd.checkpoint(path) end, path, "already", "remove")
-  fails(function() kbcd.checkpoint(path, { each = 3 }) end, "each", "every, resume, settings")
+  fails(function() kbcd.checkpoint(path, { each = 3 }) end, "each", "data, every, every_blocks, resume, settings")
   fails(function() kbcd.nystrom(X, Y, { kernel = rbf, p = 9, lambdas = 1, checkpoint = path }) end, "checkpoint(path, …)")
   fails(function() kbcd.checkpoint("/nowhere/c") end, "/nowhere/c", "cannot be written")
+end)
+
+test("a checkpoint of other data, another type or another function is refused, with what differs", function()
+  remove_all()
+  local X, Y, Xtest = data_of("f64")
+  local function begin(given, resume)
+    local o2 = { kernel = given.kernel or rbf, lambdas = 1e-3, b = 110, epochs = 2, seed = 8, test = given.test or Xtest,
+      checkpoint = kbcd.checkpoint(path, { every = 0, resume = resume, data = given.data }) }
+    return kbcd.full_kernel(given.X or X, given.Y or Y, o2)
+  end
+  local function save(given)
+    remove_all()
+    local steps = begin(given)
+    for _ = 1, 3 do steps() end
+  end
+  local function refused(given, ...) fails(function() begin(given, true) end, path, "of another run", ...) end
+
+  local changed = data:clone()
+  changed:set(n, d, changed(n, d) + 1e-15)
+  local other = Y:clone()
+  if rank == 0 then other:set(1, 1, other(1, 1) + 1e-12) end
+  save{}
+  begin({}, true)
+  refused({ X = DataSet(changed) }, "fingerprint of X = f64 ")
+  refused({ Y = other }, "fingerprint of Y = f64 ")
+  refused({ X = X:to("f32") }, "precision = f64 there, f32 here")
+  refused({ X = X:subset(kbcd.Index.permutation(n, { seed = 2 })) }, "fingerprint of X")
+  refused({ test = DataSet(test_data + 1) }, "fingerprint of test = f64 ")
+
+  -- The data as it was read decides, where it is given: what was made of it may differ by rounding.
+  save{ data = { read = X } }
+  begin({ X = DataSet(changed), data = { read = X } }, true)
+  refused({ data = { read = DataSet(changed) } }, "fingerprint of read")
+  refused({}, "fingerprint of X = none there", "fingerprint of read = f64 ")
+
+  local function cauchy(width)
+    return kbcd.kernel.custom{ name = "cauchy", metric = "sqeuclidean", kappa = function(D)
+      return (1 + D:scale(1 / width)):pow(-1)
+    end }
+  end
+  save{ kernel = cauchy(2) }
+  begin({ kernel = cauchy(2) }, true)
+  refused({ kernel = cauchy(2.0001) }, "values = 1 0.")
+end)
+
+test("one job at a time works on a checkpoint", function()
+  remove_all()
+  local c = kbcd.checkpoint(path)
+  local again = ([[require("kbcd").checkpoint("%s", { resume = true })]]):format(path)
+  local command = ("%s '%s' -e '%s' 2>&1"):format(spec.outside_mpi(), os.getenv("KBCD"), again)
+  local function told()
+    local pipe = rank == 0 and io.popen(command)
+    local text = pipe and pipe:read("*a") or ""
+    if pipe then pipe:close() end
+    return kbcd.bcast(text)
+  end
+  local text = told()
+  assert(text:find(path .. ": another job is at work on it", 1, true), text)
+  kbcd.checkpoint(path)  -- the same job may
+  c:remove()
+  equal(told(), "", "after it ended")
 end)
 
 test("an algorithm of one's own saves and takes up what it likes", function()
@@ -278,5 +328,24 @@ test("an algorithm of one's own saves and takes up what it likes", function()
   kbcd.together(function() equal(io.open(path), nil, "removed") end)
 end)
 
+test("a checkpoint comes after so many blocks, or so many seconds", function()
+  local function saves(given, blocks)
+    remove_all()
+    local c, count = kbcd.checkpoint(path, given), 0
+    local save = c.save
+    function c.save(...) count = count + 1 return save(...) end
+    for _ = 1, blocks do c:keep({}, { same = { x = Matrix.zeros(1, 1) } }) end
+    return count
+  end
+  equal(saves({ every_blocks = 3 }, 10), 3, "every 3 blocks")
+  equal(saves({ every_blocks = 1 }, 4), 4, "every block")
+  equal(saves({ every_blocks = 100, every = 0 }, 4), 4, "by the clock, too")
+  equal(saves({ every = 1000 }, 4), 0, "by the clock alone")
+  equal(saves({}, 4), 0, "every minute")
+  fails(function() kbcd.checkpoint(path, { every_blocks = 0 }) end, "every_blocks", "whole number")
+  fails(function() kbcd.checkpoint(path, { every = -1 }) end, "every", ">= 0")
+end)
+
 spec.finish()
 remove_all()
+if rank == 0 then os.remove(path .. ".lock") end

@@ -112,7 +112,7 @@ end)
 test("options that are none, or cannot be, are refused by name", function()
   local command = "kbcd compare " .. files .. "-o no "
   for _, case in ipairs{
-    { "--methods full,svm", "--methods", "'svm'" }, { "--methods ''", "--methods", "full, nystrom or rf" },
+    { "--methods full,svm", "--methods", "'svm'" }, { "--methods ''", "--methods", "full, nystrom, rf" },
     { "--features 10,2.5", "--features", "'2.5'", "whole" }, { "--features 0", "--features", "'0'" },
     { "--rows 121", "--rows 121", "120" }, { "--method full", "--method" }, { "--sigma 0", "--sigma", "> 0" },
     { "--methods nystrom --features 500", "--features", "120" }, { "--kernel linear --methods rf", "linear" },

@@ -5,17 +5,16 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <bit>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
 
+#include "bytes.hpp"
+#include "messages.hpp"
 #include "modules/data/loader.hpp"
 #include "reference.hpp"
 
 namespace kbcd::tests {
-
-using Bytes = std::string;
 
 // A file that rank 0 writes for all, gone with the object (collective).
 struct File {
@@ -51,39 +50,9 @@ struct File {
   }
 };
 
-template <class U>
-inline Bytes number(double value, bool big) {
-  auto raw = std::bit_cast<std::array<char, sizeof(U)>>(static_cast<U>(value));
-  if (big != (std::endian::native == std::endian::big)) std::reverse(raw.begin(), raw.end());
-  return {raw.data(), raw.size()};
-}
-
-template <class U>
-inline Bytes numbers(const std::vector<double>& values, bool big = false) {
-  Bytes out;
-  for (double v : values) out += number<U>(v, big);
-  return out;
-}
-
-inline Bytes npy(const std::string& descr, const std::string& shape, const Bytes& payload, bool fortran = false,
-                 int version = 1) {
-  Bytes header =
-      fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}", descr, fortran ? "True" : "False", shape);
-  header += Bytes(63 - (header.size() + 10) % 64, ' ') + "\n";
-  auto size = static_cast<double>(header.size());
-  return "\x93NUMPY" + Bytes{static_cast<char>(version), 0} +
-         (version == 1 ? number<std::uint16_t>(size, false) : number<std::uint32_t>(size, false)) + header + payload;
-}
-
 inline Dense rows_by_rows(const std::vector<double>& values, Int rows) {
   Int cols = static_cast<Int>(values.size()) / rows;
   return ::Eigen::Map<const ::Eigen::Matrix<double, -1, -1, ::Eigen::RowMajor>>(values.data(), rows, cols);
-}
-
-inline std::vector<double> counting(int count, double first = 0) {
-  std::vector<double> values(count);
-  for (int i = 0; i < count; ++i) values[i] = first + i;
-  return values;
 }
 
 // Every so many of many broken files: all of them on one rank, a part on several, where each costs a dozen collectives.

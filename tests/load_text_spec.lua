@@ -3,24 +3,7 @@
 local kbcd = require "kbcd"
 local spec = require "spec"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
-local test, equal, close, fails = spec.test, spec.equal, spec.close, spec.fails
-local rank = kbcd.rank()
-
--- f(path) with a file of this text and extension, which rank 0 writes and removes.
-local function with_file(text, extension, f)
-  local name = kbcd.bcast(rank == 0 and os.tmpname() or "")
-  local path = name .. extension
-  if rank == 0 then
-    local file = assert(io.open(path, "wb"))
-    file:write(text)
-    file:close()
-  end
-  kbcd.barrier()
-  local good, message = pcall(f, path)
-  kbcd.barrier()
-  if rank == 0 then os.remove(name); os.remove(path) end
-  if not good then error(message, 0) end
-end
+local test, equal, close, fails, with_file = spec.test, spec.equal, spec.close, spec.fails, spec.with_file
 
 local function all(X) return X:gather(Index.range(1, X.n)) end
 

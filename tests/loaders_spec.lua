@@ -5,22 +5,8 @@ local kbcd = require "kbcd"
 local spec = require "spec"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 local test, equal, close, fails, make = spec.test, spec.equal, spec.close, spec.fails, spec.make
+local with_file = spec.with_file
 local rank = kbcd.rank()
-
--- f(path) with a file of these bytes, which rank 0 writes and removes.
-local function with_file(bytes, f)
-  local path = kbcd.bcast(rank == 0 and os.tmpname() or "")
-  if rank == 0 then
-    local file = assert(io.open(path, "wb"))
-    file:write(bytes)
-    file:close()
-  end
-  kbcd.barrier()
-  local good, message = pcall(f, path)
-  kbcd.barrier()
-  if rank == 0 then os.remove(path); os.remove(path .. ".gz") end
-  if not good then error(message, 0) end
-end
 
 local function npy(descr, order, shape, bytes)
   local header = ("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }"):format(descr, order, shape)

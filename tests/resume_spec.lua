@@ -1,44 +1,19 @@
 -- ranks: 1
--- kbcd train --resume as a user meets it: runs that are killed at random moments, or asked to stop, and go on; what is
--- refused. The models must be those of runs that nobody stopped.
+-- kbcd train --resume as a user meets it: runs that are killed or asked to stop, and go on; what is refused. The models must
+-- be those of runs that nobody stopped. (faults_spec kills them at random moments.)
 
-local kbcd = require "kbcd"
 local spec, shell = require "spec", require "shell"
-local Matrix = kbcd.Matrix
 local test, run, succeeds, refuses, has = shell.test, shell.run, shell.succeeds, shell.refuses, shell.has
 
-math.randomseed(os.time())
-
-local function write_csv(name, rows, seed)
-  local A, lines = Matrix.randn(rows, 4, { seed = seed }), {}
-  for i = 1, rows do
-    lines[i] = ("%.9g,%.9g,%.9g,%.9g,%d"):format(A(i, 1), A(i, 2), A(i, 3), A(i, 4), A(i, 1) * A(i, 2) > 0 and 1 or 0)
-  end
-  shell.write(name, table.concat(lines, "\n") .. "\n")
-end
-write_csv("d.csv", 300, 1)
-write_csv("other.csv", 300, 2)
-
-local data = "--threads 1 train --data d.csv --label 5 "
-local settings = {
-  full = data .. "--method full --block 20 --epochs 30 --lambda 1e-3,1e-4 --quiet ",
-  nystrom = data .. "--method nystrom --features 100 --block 10 --epochs 40 --lambda 1e-3,1e-4 --standardize --quiet ",
-  rf = data .. "--method rf --features 100 --block 10 --epochs 40 --lambda 1e-3 --partition fresh --precision f64 --quiet ",
-}
-
-local function coefficients(name)
-  local file = kbcd.h5.open(shell.tmp .. "/" .. name)
-  local A = file:read("/coefficients", 1, file:shape("/coefficients")[1])
-  file:close()
-  return A
-end
+local resuming = require "resuming"
+local data, settings, coefficients = resuming.data, resuming.settings, resuming.coefficients
 
 -- Starts `command`, and once its checkpoint is there and a moment is over, runs `end_it` with $pid. Gives the command's
 -- status.
 local function interrupted(launch, command, model, moment, end_it)
   return run(([[
 %s %s --model %s --checkpoint-every 0 >>interrupted.log 2>&1 & pid=$!
-for i in $(seq 400); do [ -e %s.checkpoint ] || [ -e %s ] || ! kill -0 $pid 2>/dev/null || sleep 0.02; done
+for i in $(seq 3000); do [ -e %s.checkpoint ] || [ -e %s ] || ! kill -0 $pid 2>/dev/null || sleep 0.02; done
 sleep %.2f
 %s
 wait $pid]]):format(launch, command, model, model, model, moment, end_it)).status
@@ -46,42 +21,7 @@ end
 
 local alone, in_two = '$clean "$KBCD"', '$clean $KBCD_MPIRUN -n 2 "$KBCD"'
 
-local function complete_log(name, epochs)
-  local cjson, seen, kinds = require "cjson", 0, {}
-  for line in shell.read(shell.tmp .. "/" .. name):gmatch("[^\n]+") do
-    local entry = cjson.decode(line)
-    kinds[entry.type] = (kinds[entry.type] or 0) + 1
-    if entry.type == "block" then
-      seen = seen + 1
-      spec.equal((entry.epoch - 1) * entry.blocks + entry.block, seen, name .. ": the block of line " .. seen + 1)
-      if seen == epochs * entry.blocks then kinds.all = true end
-    end
-  end
-  spec.equal(kinds.run == 1 and kinds["end"] == 1 and kinds.all, true, name .. ": a run, all blocks, an end")
-end
-
-test("runs that are killed at random moments end with the bits of one that was not", function()
-  for method, command in pairs(settings) do
-    for _, ranks in ipairs{ 1, 2 } do
-      local whole, killed = ("%s%d.h5"):format(method, ranks), ("%s%d_killed.h5"):format(method, ranks)
-      succeeds(("mpi %d %s --model %s"):format(ranks, command, whole))
-      local log, moments = killed .. ".jsonl", {}
-      for i = 1, 3 do
-        moments[i] = math.random() * 0.4
-        interrupted(ranks == 1 and alone or in_two, command .. " --resume --log " .. log, killed, moments[i],
-          ranks == 1 and "kill -9 $pid" or "kill -9 $(pgrep -P $pid | head -n " .. math.random(2) .. " | tail -n 1)")
-      end
-      succeeds(("mpi %d %s --resume --model %s --log %s"):format(ranks, command, killed, log))
-      local difference = (coefficients(killed) - coefficients(whole)):abs():max()
-      if difference ~= 0 then
-        error(("%s on %d ranks, killed after %s: off by %g"):format(method, ranks, table.concat(moments, " "), difference))
-      end
-      complete_log(log, method == "full" and 30 or 40)
-      local left = run("ls | grep '" .. killed .. ".checkpoint'").out
-      spec.equal(left, "", "files left behind")
-    end
-  end
-end)
+succeeds("kbcd " .. settings.full .. " --model full1.h5")
 
 test("a run goes on on another number of ranks, the same to rounding", function()
   for method, command in pairs(settings) do

@@ -24,12 +24,14 @@ local function write(name, text)
   file:close()
 end
 
+local slower = tonumber(os.getenv("KBCD_SLOWER") or 1)  -- how much longer things take, under sanitizers
+
 local shell = ([[
 cd '%s'
 clean='%s'
-kbcd() { $clean timeout 60 "$KBCD" "$@"; }
-mpi() { ranks=$1; shift; $clean timeout 20 $KBCD_MPIRUN -n "$ranks" "$KBCD" "$@"; }
-]]):format(tmp, spec.outside_mpi())
+kbcd() { $clean timeout %d "$KBCD" "$@"; }
+mpi() { ranks=$1; shift; $clean timeout %d $KBCD_MPIRUN -n "$ranks" "$KBCD" "$@"; }
+]]):format(tmp, spec.outside_mpi(), 60 * slower, 60 * slower)
 
 -- What a shell command wrote to stdout and to stderr, and its exit status. `kbcd …` and `mpi N …` run the program.
 local function run(command)

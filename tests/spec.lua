@@ -44,6 +44,71 @@ function spec.fails(f, ...)
   end
 end
 
+-- A file that rank 0 writes for all.
+function spec.write(path, text)
+  kbcd.barrier()
+  if kbcd.rank() == 0 then
+    local file = assert(io.open(path, "wb"))
+    file:write(text)
+    file:close()
+  end
+  kbcd.barrier()
+  return path
+end
+
+-- with_file(content, [ending,] f): f(path) with a file of this content and ending (".csv"), which rank 0 writes and removes.
+function spec.with_file(content, ending, f)
+  if not f then ending, f = "", ending end
+  local name = kbcd.bcast(kbcd.rank() == 0 and os.tmpname() or "")
+  local path = spec.write(name .. ending, content)
+  local good, message = pcall(f, path)
+  kbcd.barrier()
+  if kbcd.rank() == 0 then
+    for _, made in ipairs{ name, path, path .. ".gz" } do os.remove(made) end
+  end
+  if not good then error(message, 0) end
+end
+
+-- All ranks' texts, in order.
+function spec.gathered(iterator)
+  local list = {}
+  for text in iterator do list[#list + 1] = text end
+  local all, count = {}, kbcd.allreduce_max(#list)
+  for r = 0, kbcd.size() - 1 do
+    for i = 1, count do
+      local text = kbcd.bcast(list[i] or "\0", r)
+      if text ~= "\0" then all[#all + 1] = text end
+    end
+  end
+  return all
+end
+
+-- What this rank writes to io.stderr while f runs, and f's result.
+function spec.told_by(f)
+  local lines, stderr = {}, io.stderr
+  -- luacheck: push ignore 122
+  io.stderr = { write = function(_, text) lines[#lines + 1] = text end }
+  local good, result = pcall(f)
+  io.stderr = stderr
+  -- luacheck: pop
+  if not good then error(result, 0) end
+  return table.concat(lines), result
+end
+
+-- A B of tables of rows.
+function spec.table_product(A, B)
+  local C = {}
+  for i = 1, #A do
+    C[i] = {}
+    for j = 1, #B[1] do
+      local s = 0
+      for c = 1, #B do s = s + A[i][c] * B[c][j] end
+      C[i][j] = s
+    end
+  end
+  return C
+end
+
 -- A rows x cols matrix of f(i, j).
 function spec.make(rows, cols, f, dtype)
   local A = kbcd.Matrix.zeros(rows, cols, dtype)

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <numbers>
 
+#include "core/elementwise.hpp"
 #include "core/timers.hpp"
 #include "modules/blocks/block.hpp"
 #include "reference.hpp"
@@ -280,6 +281,18 @@ BOOST_AUTO_TEST_CASE(blocks_that_stay) {
   BOOST_TEST(memory::reserved() == before);
 }
 
+// Never kept, a block gives the same bits.
+BOOST_AUTO_TEST_CASE(blocks_never_kept) {
+  DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
+  Index columns = Index::sample(n, b, 1, 0);
+  auto kept = kernel_block(data, columns, rbf(), {}, data),
+       passing = kernel_block(data, columns, rbf(), {}, data, Keep::none);
+  Matrix right = as_matrix(normal(b, 3, 2)), left = as_matrix(normal(data.local_n(), 3, 3));
+  BOOST_TEST(largest_difference(passing->times(right), kept->times(right)) == 0);
+  BOOST_TEST(largest_difference(passing->t_times(left), kept->t_times(left)) == 0);
+  BOOST_TEST((kept->kept() && !passing->kept()));
+}
+
 // Kept in f16, a block is its entries rounded to 11 bits, in every product and from the first one.
 BOOST_AUTO_TEST_CASE(blocks_in_f16) {
   Dense x = normal(n, d, 1, DType::f32);
@@ -305,8 +318,8 @@ BOOST_AUTO_TEST_CASE(blocks_in_f16) {
   BOOST_CHECK_THROW(kernel_block(f64, columns, rbf(), {}, f64, Keep::f16), Error);
 }
 
-// K(I, I) on one rank, of sizes with several panels and of sparse rows.
-BOOST_AUTO_TEST_CASE(squares_on_one_rank) {
+// K(I, I) of a block's own centres, of sizes with several panels, of sparse rows and of any metric, on one rank alone.
+BOOST_AUTO_TEST_CASE(squares_of_centres) {
   for (DType type : both_types)
     for (Int size : {1, 37, 300})
       for (bool sparse : {false, true}) {
@@ -314,15 +327,17 @@ BOOST_AUTO_TEST_CASE(squares_on_one_rank) {
         DataSet data = DataSet::from_matrix(as_matrix(x, type));
         if (sparse) data = data.to_sparse();
         Index rows = Index::sample(n, size, 4, 0);
-        int root = comm::size() - 1;
-        auto square = kernel_square(data, rows, rbf(), root);
-        BOOST_TEST(square.has_value() == (comm::rank() == root));
-        if (square)
-          BOOST_TEST(distance(*square, naive_rbf(gamma)(rows_of(x, rows), rows_of(x, rows))) <= tolerance(type));
+        auto block = kernel_block(data, rows, rbf(), {}, data);
+        if (comm::rank() == comm::size() - 1)
+          BOOST_TEST(distance(block->square(), naive_rbf(gamma)(rows_of(x, rows), rows_of(x, rows))) <=
+                     tolerance(type));
+        for (auto& other : {kernel("linear", {}), kernel("laplacian", {{"sigma", 3}}), kernel("cosine", {})}) {
+          auto block = kernel_block(data, rows, other, {}, data);
+          BOOST_TEST(distance(block->square(), dense(block->rows(rows))) <= 40 * tolerance(type));
+        }
       }
   DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
-  BOOST_CHECK_THROW(kernel_square(data, Index({0}), rbf(), comm::size()), Error);
-  BOOST_CHECK_THROW(kernel_square(data, Index({n}), rbf(), 0), Error);
+  BOOST_CHECK_THROW(random_features_block(data, Index({0}), fourier(8, 1), {})->square(), Error);
 }
 
 BOOST_AUTO_TEST_CASE(kept_memory_is_given_back_with_the_block) {

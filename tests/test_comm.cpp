@@ -91,6 +91,10 @@ BOOST_AUTO_TEST_CASE(symmetric_sums_reach_their_root) {
         for (Int j = 0; j < n; ++j)
           BOOST_REQUIRE_EQUAL(a.get(i, j), ranks + size() * (std::max(i, j) * n + std::min(i, j)));
     }
+  Matrix symmetric = as_matrix(Dense{{1, 2, 3}, {2, 4, 5}, {3, 5, 6}});
+  kbcd::comm::Request transposed(symmetric.t(), 0);
+  transposed.wait();
+  if (rank() == 0) BOOST_TEST(distance(symmetric, size() * Dense{{1, 2, 3}, {2, 4, 5}, {3, 5, 6}}) == 0);
   BOOST_CHECK_THROW(kbcd::comm::Request(Matrix::zeros(2, 3), 0), Error);
   BOOST_CHECK_THROW(kbcd::comm::Request(Matrix::zeros(2, 2), size()), Error);
 }

@@ -89,6 +89,8 @@ void write_foreign(const std::string& path, const std::string& other) {
   put(file, "huge", H5T_NATIVE_DOUBLE, {hsize_t{1} << 40, 3}, nullptr, {1024, 3});
   put(file, "outside", H5T_NATIVE_DOUBLE, {4}, nullptr, {}, other.c_str());
   H5Lcreate_external(other.c_str(), "/x", file, "linked", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_soft("/packed", file, "soft", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_soft("/", file, "loop", H5P_DEFAULT, H5P_DEFAULT);
   hid_t text = H5Tcopy(H5T_C_S1), pair = H5Tcreate(H5T_COMPOUND, 16);
   H5Tset_size(text, H5T_VARIABLE);
   const char* words[2] = {"one", "two"};
@@ -273,7 +275,9 @@ BOOST_AUTO_TEST_CASE(what_others_write) {
   BOOST_TEST(refused("/nan", {"/nan", "finite"}));
   BOOST_TEST(refused("/huge", {"/huge", "announced"}));
   BOOST_TEST(refused("/outside", {"/outside", "another file"}));
-  BOOST_TEST(refused("/linked", {"/linked"}));
+  BOOST_TEST(refused("/linked", {"/linked", "link", "not followed"}));
+  BOOST_TEST(refused("/soft", {"/soft", "not followed"}));
+  BOOST_TEST(refused("/loop/packed", {"/loop", "not followed"}));
   BOOST_TEST(refused("/compound", {"/compound", "numbers expected"}));
 }
 

@@ -125,5 +125,18 @@ BOOST_AUTO_TEST_CASE(a_short_row_of_normals_begins_a_long_one) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(normals_by_the_formula) {
+  Random random(7, Stream::normal);
+  for (std::size_t count : {1, 2, 5, 127, 128, 129, 301}) {
+    std::vector<double> out(count);
+    random.normals(3, out);
+    for (std::uint32_t s = 0; s < count; ++s) {
+      double radius = std::sqrt(-2 * std::log(random.uniform(3, s - s % 2)));
+      double angle = 2 * std::numbers::pi * random.uniform(3, s - s % 2 + 1);
+      BOOST_CHECK_SMALL(out[s] - radius * (s % 2 ? std::sin(angle) : std::cos(angle)), 1e-14);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace kbcd::tests

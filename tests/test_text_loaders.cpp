@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(libsvm_that_does_not_fit_its_options) {
   check_refused("1 1:1e300\n", ".svm", {"line 1", "f32"}, {.dtype = DType::f32});
   Bytes rows;
   for (int i = 0; i < 100; ++i) rows += "1 2147483647:1\n";
-  check_refused(rows, ".svm", {"dense", "GB"}, {.sparse = false});
+  check_refused(rows, ".svm", {"leave them sparse", "GB"}, {.sparse = false});
   Bytes labels = "1";  // so many targets, and many rows without them
   for (int i = 0; i < 30000; ++i) labels += ",1";
   for (int i = 0; i < 10000; ++i) labels += "\n1 1:1";

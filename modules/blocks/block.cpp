@@ -22,7 +22,7 @@ constexpr Int smallest_panel = 24;
 constexpr Int square_rows = 120;  // of a panel of a symmetric square
 // Of a panel in a transposed product with few columns, which is bound by memory: few enough to be read in streams.
 constexpr Int rows_at_once = 32, few_columns = 16;
-constexpr Int slab_bytes = Int{64} << 20;
+constexpr Int slab_bytes = Int{128} << 20;  // of f64, enough for a Gram at the speed of long products
 
 // So many rows that `copies` panels of them stay within a part of the budget.
 Int rows_within_budget(Int wanted, Int row_bytes, Int copies) {
@@ -114,6 +114,7 @@ void Block::release() {
 
 // Whether there is a place for this block; older blocks that need not stay are forgotten to make room for it.
 bool Block::make_room() {
+  if (keep_ == Keep::none) return false;
   if (has_room_) {
     if (!stays_)
       kept_blocks.splice(kept_blocks.end(), kept_blocks, std::find(kept_blocks.begin(), kept_blocks.end(), this));
@@ -239,7 +240,7 @@ void Block::each_slab(Visit&& visit) {
 Matrix Block::t_times(const Matrix& a) {
   require(a.rows() == rows(), "block:t() * A: A must have the block's {} local rows, got {}", rows(), a.shape());
   double start = now();
-  Matrix sum = dispatch(dtype(), [&]<class T>() {
+  Matrix sum = factors(a.cols()) ? source_->t_times(a) : dispatch(dtype(), [&]<class T>() {
     TransposedSum<T> sum(cols(), a);
     each_panel<T>([&](int thread, Int first, View<T> panel) { sum.add(thread, first, panel); });
     return sum.total();
@@ -251,6 +252,11 @@ Matrix Block::t_times(const Matrix& a) {
 Matrix Block::times(const Matrix& d) {
   require(d.rows() == cols(), "block * D: D must have the block's {} columns as rows, got {}", cols(), d.shape());
   double start = now();
+  if (factors(d.cols())) {
+    Matrix out = source_->times(d);
+    timers::add("block*D", now() - start);
+    return out;
+  }
   Matrix out(rows(), d.cols(), DType::f64);
   dispatch(dtype(), [&]<class T>() {
     tiles::Columns<T> rhs(d.contiguous(dtype()).view<T>());
@@ -340,6 +346,25 @@ Matrix Block::rows(const Index& j) {
   return comm::allgather_owned(mine, x.layout(), j);
 }
 
+Matrix Block::square() const {
+  auto source = source_->square();
+  require(source != nullptr, "block:square: a KernelBlock expected, this is a {}", name());
+  Timer timer("block:square");
+  if (source->data().sparse()) return Block(std::move(source), Keep::while_it_fits).dense();
+  // Symmetric: each panel up to its last row's own column, and the rest mirrored.
+  bool alone = source->main_thread_only();
+  Int b = cols(), height = alone ? b : square_rows, panels = (b + height - 1) / height;
+  Matrix square(b, b, dtype());
+  dispatch(dtype(), [&]<class T>() {
+    each_part(alone, panels, b * b * source->data().d(), [&](Int i) {
+      Int p = panels - 1 - i, first = p * height, count = std::min(height, b - first);  // the longest first
+      source->fill<T>(first, square.view<T>().rows_from(first, count).cols_from(0, first + count));
+    });
+  });
+  blas::mirror(square);
+  return square;
+}
+
 std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
                                     std::optional<Index> rows, const DataSet& centers, Keep keep) {
   require(columns.size() > 0, "KernelBlock: at least one column expected");
@@ -353,31 +378,6 @@ std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std:
   Matrix own = centers.gather(columns);
   Timer timer("pack centres");
   return std::make_shared<Block>(std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), own), keep);
-}
-
-std::optional<Matrix> kernel_square(const DataSet& x, const Index& rows, std::shared_ptr<Kernel> kernel, int root) {
-  require(root >= 0 && root < comm::size(), "KernelSquare: a rank in 0..{} expected, got {}", comm::size() - 1, root);
-  rows.require_within("KernelSquare", x.n());
-  Csr sparse = x.sparse() ? x.gather_sparse(rows) : Csr();
-  Matrix dense = x.sparse() ? Matrix() : x.gather(rows);
-  if (comm::rank() != root) return std::nullopt;
-  if (x.sparse())
-    return Block(std::make_unique<SparseKernelPanels>(DataSet::own(sparse), std::nullopt, std::move(kernel), sparse),
-                 Keep::while_it_fits)
-        .dense();
-  // Symmetric: each panel up to its last row's own column, and the rest mirrored.
-  Timer timer("KernelSquare");
-  KernelPanels source(DataSet::own(dense), std::nullopt, std::move(kernel), dense);
-  Int b = rows.size(), height = source.main_thread_only() ? b : square_rows, panels = (b + height - 1) / height;
-  Matrix square(b, b, x.dtype());
-  dispatch(x.dtype(), [&]<class T>() {
-    each_part(source.main_thread_only(), panels, b * b * x.d(), [&](Int i) {
-      Int p = panels - 1 - i, first = p * height, count = std::min(height, b - first);  // the longest first
-      source.fill<T>(first, square.view<T>().rows_from(first, count).cols_from(0, first + count));
-    });
-  });
-  blas::mirror(square);
-  return square;
 }
 
 std::shared_ptr<Block> random_features_block(const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map,

@@ -2,7 +2,9 @@
 //
 // Nothing is computed until the first product. Then the block is kept in memory if it fits the budget, and every
 // product after that reads it; a block that does not fit is computed anew, in panels of rows, for each product. The
-// result is the same.
+// result is the same. One that is multiplied only once is best not kept at all: its panels then stay in cache. Where
+// the source can multiply without the entries and that is cheaper (a linear kernel of sparse rows and few columns), a
+// block that is not there and was not asked to stay is not computed at all.
 //
 // A block asked to stay holds its place in the budget until it is released or dies, if there is room for it and for
 // one more of its size; the others make room for each other, the least recently used first. What stays can be stored
@@ -15,7 +17,8 @@
 
 namespace kbcd {
 
-enum class Keep { while_it_fits, f32, f16 };  // f32: to stay, in its own type
+// none: computed anew for each product; f32: to stay, in its own type.
+enum class Keep { while_it_fits, none, f32, f16 };
 
 class Block {
  public:
@@ -40,12 +43,14 @@ class Block {
   Normal normal(const Matrix& a, DType precision);  // B' B and B' a, from one pass, as gram and t_times
   Matrix dense();                                   // a copy of this rank's rows
   Matrix rows(const Index& j);                      // rows j of all ranks, on every rank (collective)
+  Matrix square() const;                            // K(I, I) of a KernelBlock's centres I, on this rank alone
   void release();                                   // forgets the numbers; they can be computed again
 
  private:
   template <class T>
   class TransposedSum;
 
+  bool factors(Int k) const { return !filled_ && keep_ == Keep::while_it_fits && source_->factors(k); }
   bool half() const { return keep_ == Keep::f16; }
   bool make_room();
   void require_idle() const;
@@ -70,7 +75,5 @@ std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std:
                                     std::optional<Index> rows, const DataSet& centers, Keep keep = Keep::while_it_fits);
 std::shared_ptr<Block> random_features_block(const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map,
                                              std::optional<Index> rows, Keep keep = Keep::while_it_fits);
-// K(I, I), computed by rank `root` alone; nothing on the others (collective).
-std::optional<Matrix> kernel_square(const DataSet& x, const Index& rows, std::shared_ptr<Kernel> kernel, int root);
 
 }  // namespace kbcd

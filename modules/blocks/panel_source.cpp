@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "core/elementwise.hpp"
@@ -23,11 +24,19 @@ View<T> scratch(Int rows, Int cols) {
 
 constexpr Int columns_in_cache = 240;  // of a panel, between the product and what follows it; whole strips
 
+// The square of a row's length, which everything that follows would be wrong without.
+template <class T>
+T require_length(T square) {
+  require(std::isfinite(square), "KernelBlock: the squared length of a row is beyond {}; scale the data",
+          kbcd::name(dtype_of<T>));
+  return square;
+}
+
 template <class T>
 void normalize_rows(View<T> x) {
   for (Int i = 0; i < x.rows; ++i) {
     Line<T> row(x.line(i), x.cols);
-    T norm = std::sqrt(row.square().sum());
+    T norm = std::sqrt(require_length(row.square().sum()));
     if (norm > 0) row /= norm;
   }
 }
@@ -96,17 +105,20 @@ KernelPanels::KernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr
       parallel_for(c.rows, centers_.size(), [&](Int i) {
         Line<T> line(c.line(i), c.cols);
         line -= Line<T>(origin_.view<T>().data, c.cols);
-        norms_.view<T>().data[i] = line.square().sum();
+        norms_.view<T>().data[i] = require_length(line.square().sum());
       });
     });
     largest_norm_ = maximum(norms_);
-    require(std::isfinite(largest_norm_), "KernelBlock: the squared length of a row is beyond {}; scale the data",
-            kbcd::name(dtype()));
   }
   dispatch(dtype(), [&]<class T>() {
     if (kernel_->metric() == Metric::cosine) normalize_rows(centers_.view<T>());
     if (kernel_->metric() != Metric::manhattan) packed_ = tiles::Columns<T>(centers_.view<T>().t());
   });
+}
+
+// Of the centres as the metric has changed them, which leaves it the same.
+std::unique_ptr<PanelSource> KernelPanels::square() const {
+  return std::make_unique<KernelPanels>(DataSet::own(centers_), std::nullopt, kernel_, centers_);
 }
 
 // The rows as the metric wants them, packed; sqeuclidean: −2 of them, and their squared lengths.
@@ -125,9 +137,7 @@ void KernelPanels::pack(Rows rows, tiles::Rows<T>& packed, std::vector<T>& norms
       line = Line<T>(x.line(rows[first + i]), x.cols);
       if (metric == Metric::sqeuclidean) {
         line -= Line<T>(origin_.view<T>().data, x.cols);
-        norms[first + i] = line.square().sum();
-        require(std::isfinite(norms[first + i]),
-                "KernelBlock: the squared length of a row is beyond {}; scale the data", kbcd::name(dtype_of<T>));
+        norms[first + i] = require_length(line.square().sum());
       }
     }
     if (metric == Metric::cosine) normalize_rows(lines.rows_from(0, here));
@@ -139,10 +149,15 @@ void KernelPanels::pack(Rows rows, tiles::Rows<T>& packed, std::vector<T>& norms
 // negative, and where the difference lost its digits it is computed once more without it.
 template <class T>
 void KernelPanels::squared_distances(const T* x, T norm, Int first, View<T> out) const {
-  T* norms = norms_.view<T>().data + first;
-  Line<T> line(out.data, out.cols), others(norms, out.cols);
-  line = (line + others + norm).max(T(0));
-  if (line.minCoeff() > T(lost_digits) * (norm + T(largest_norm_))) return;
+  T *norms = norms_.view<T>().data + first, *line = out.data, least = std::numeric_limits<T>::infinity();
+#pragma omp simd reduction(min : least)
+  for (Int j = 0; j < out.cols; ++j) {
+    T distance = line[j] + norms[j] + norm;
+    distance = distance < 0 ? 0 : distance;
+    least = distance < least ? distance : least;
+    line[j] = distance;
+  }
+  if (least > T(lost_digits) * (norm + T(largest_norm_))) return;
   auto c = centers_.view<T>();
   Line<T> origin(origin_.view<T>().data, c.cols), row(const_cast<T*>(x), c.cols);
   for (Int j = 0; j < out.cols; ++j)

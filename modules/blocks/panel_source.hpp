@@ -1,6 +1,7 @@
 // PanelSource: what can compute any rows of a block of columns, panel by panel, on any thread.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -31,6 +32,14 @@ class PanelSource {
   bool has_all_rows() const { return !selected_; }
   const DataSet& data() const { return x_; }
 
+  // Products with k columns that are cheaper without the block's entries, where a source has such: B d and Bᵀa.
+  virtual bool factors(Int) const { return false; }
+  virtual Matrix times(const Matrix&) const { return {}; }
+  virtual Matrix t_times(const Matrix&) const { return {}; }
+
+  // K(c, c') of a kernel's centres, as a source of its own whose rows are all this rank's; nothing of other sources.
+  virtual std::unique_ptr<PanelSource> square() const { return nullptr; }
+
   // Rows [first, first + out.rows) of the block.
   template <class T>
   void fill(Int first, View<T> out) const;
@@ -45,6 +54,7 @@ class PanelSource {
   // Those rows of dense data, without a copy where they lie one after the other.
   template <class T>
   View<T> dense_rows(Rows rows) const;
+  Int local_row(Int i) const { return selected_ ? (*selected_)[i] : i; }  // where row i of the block is in X
 
  private:
   DataSet x_;
@@ -59,6 +69,7 @@ class KernelPanels : public PanelSource {
   const char* counter() const override { return "kernel entries"; }
   Int cols() const override { return centers_.rows(); }
   bool main_thread_only() const override { return kernel_->main_thread_only(); }
+  std::unique_ptr<PanelSource> square() const override;
 
  protected:
   void compute(Rows rows, View<float> out) const override { panel(rows, out); }

@@ -1,6 +1,8 @@
 #include "modules/blocks/selector.hpp"
 
-#include "core/elementwise.hpp"
+#include <algorithm>
+#include <functional>
+
 #include "core/timers.hpp"
 
 namespace kbcd {
@@ -15,8 +17,13 @@ Matrix Selector::times(const Matrix& d) const {
   require(d.rows() == columns_.size(), "Selector * D: D must have {} rows, got {}", columns_.size(), d.shape());
   Int first = layout_.first(comm::rank());
   Matrix out = Matrix::zeros(layout_.count(comm::rank()), d.cols(), d.dtype());
-  for (Int j : layout_.owned_positions(columns_, comm::rank()))
-    add(out.row_block(columns_[j] - first, 1), 1, d.row_block(j, 1));
+  Matrix from = d.contiguous(d.dtype());
+  dispatch(d.dtype(), [&]<class T>() {
+    auto rows = from.view<T>(), to = out.view<T>();
+    for (Int j : layout_.owned_positions(columns_, comm::rank()))
+      std::transform(rows.line(j), rows.line(j) + d.cols(), to.line(columns_[j] - first), to.line(columns_[j] - first),
+                     std::plus<T>());
+  });
   return out;
 }
 
@@ -26,8 +33,12 @@ Matrix Selector::t_times(const Matrix& a) const {
   require(a.rows() == count, "Selector:t() * A: A must have this rank's {} of the {} rows, got {}", count, n(),
           a.shape());
   Matrix out = Matrix::zeros(columns_.size(), a.cols(), a.dtype());
-  for (Int j : layout_.owned_positions(columns_, comm::rank()))
-    out.row_block(j, 1).copy_from(a.row_block(columns_[j] - first, 1));
+  Matrix from = a.contiguous(a.dtype());
+  dispatch(a.dtype(), [&]<class T>() {
+    auto rows = from.view<T>(), to = out.view<T>();
+    for (Int j : layout_.owned_positions(columns_, comm::rank()))
+      std::copy_n(rows.line(columns_[j] - first), a.cols(), to.line(j));
+  });
   return out;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace kbcd {
 namespace {
@@ -32,23 +31,34 @@ SparseKernelPanels::SparseKernelPanels(DataSet x, std::optional<Index> rows, std
   require(centers_.cols == data().d(), "KernelBlock: centres of {} columns expected as in X, got {}", data().d(),
           centers_.cols);
   Int nnz = centers_.nnz();
-  std::vector<Int> order(nnz);
-  std::vector<std::int32_t> owner(nnz);
+  struct Entry {
+    std::int32_t column, center;
+    Int at;
+  };
+  std::vector<Entry> entries(nnz);
   for (Int i = 0; i < centers_.rows; ++i)
-    std::fill(owner.begin() + centers_.starts[i], owner.begin() + centers_.starts[i + 1], static_cast<std::int32_t>(i));
-  std::iota(order.begin(), order.end(), Int{0});
-  std::stable_sort(order.begin(), order.end(), [&](Int a, Int b) { return centers_.columns[a] < centers_.columns[b]; });
+    for (Int e = centers_.starts[i]; e < centers_.starts[i + 1]; ++e)
+      entries[e] = {centers_.columns[e], static_cast<std::int32_t>(i), e};
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.column != b.column ? a.column < b.column : a.center < b.center;
+  });
   who_.resize(nnz);
   values_ = Matrix(1, nnz, dtype());
+  std::vector<std::int32_t> used;
   for (Int e = 0; e < nnz; ++e) {
-    if (used_.empty() || used_.back() != centers_.columns[order[e]]) {
-      used_.push_back(centers_.columns[order[e]]);
+    if (used.empty() || used.back() != entries[e].column) {
+      used.push_back(entries[e].column);
       starts_.push_back(e);
     }
-    who_[e] = owner[order[e]];
-    values_.set(0, e, centers_.values.get(0, order[e]));
+    who_[e] = entries[e].center;
   }
   starts_.push_back(nnz);
+  used_ = ColumnPlaces(std::move(used));
+  dispatch(dtype(), [&]<class T>() {
+    const T* from = centers_.values.view<T>().data;
+    T* to = values_.view<T>().data;
+    for (Int e = 0; e < nnz; ++e) to[e] = from[entries[e].at];
+  });
   own_.resize(centers_.rows);
   dispatch(dtype(), [&]<class T>() {
     for (Int i = 0; i < centers_.rows; ++i) own_[i] = own_part<T>(centers_, i);
@@ -70,11 +80,9 @@ void SparseKernelPanels::add_shared_columns(Int row, T* line) const {
   auto& x = data().csr();
   const T *values = x.values.view<T>().data, *others = values_.view<T>().data;
   bool manhattan = kernel_->metric() == Metric::manhattan;
-  auto at = used_.begin();
-  for (Int e = x.starts[row]; e < x.starts[row + 1] && at != used_.end(); ++e) {
-    at = std::lower_bound(at, used_.end(), x.columns[e]);
-    if (at == used_.end() || *at != x.columns[e]) continue;
-    Int u = at - used_.begin();
+  for (Int e = x.starts[row]; e < x.starts[row + 1]; ++e) {
+    Int u = used_.find(x.columns[e]);
+    if (u < 0) continue;
     T value = values[e];
     if (manhattan)
       for (Int f = starts_[u]; f < starts_[u + 1]; ++f)
@@ -109,6 +117,68 @@ void SparseKernelPanels::panel(Rows rows, View<T> out) const {
     if (!kernel_->main_thread_only()) kernel_->kappa(out.rows_from(i, 1));  // while the line is in cache
   }
   if (kernel_->main_thread_only()) kernel_->kappa(out);
+}
+
+bool SparseKernelPanels::factors(Int k) const {
+  auto& x = data().csr();
+  double entries =
+      static_cast<double>(x.nnz()) * static_cast<double>(rows()) / static_cast<double>(std::max<Int>(1, x.rows));
+  return kernel_->is_linear() && (entries + static_cast<double>(centers_.nnz())) * static_cast<double>(k) <
+                                     static_cast<double>(rows()) * static_cast<double>(cols());
+}
+
+// X (Cᵀd): first the sums over the centres that have a column, for every column that is used.
+Matrix SparseKernelPanels::times(const Matrix& d) const {
+  Matrix out = Matrix::zeros(rows(), d.cols()), right = d.contiguous(DType::f64);
+  Matrix sums = Matrix::zeros(used_.size(), d.cols());
+  auto to = out.view<double>(), from = right.view<double>(), w = sums.view<double>();
+  auto& x = data().csr();
+  Int k = d.cols();
+  auto add = [k](double* to, double factor, const double* from) {
+    for (Int c = 0; c < k; ++c) to[c] += factor * from[c];
+  };
+  dispatch(dtype(), [&]<class T>() {
+    const T *values = x.values.view<T>().data, *others = values_.view<T>().data;
+    parallel_for(w.rows, centers_.nnz() * k, [&](Int u) {
+      for (Int f = starts_[u]; f < starts_[u + 1]; ++f) add(w.line(u), others[f], from.line(who_[f]));
+    });
+    parallel_for(to.rows, x.nnz() * k, [&](Int i) {
+      Int row = local_row(i);
+      for (Int e = x.starts[row]; e < x.starts[row + 1]; ++e)
+        if (Int u = used_.find(x.columns[e]); u >= 0) add(to.line(i), values[e], w.line(u));
+    });
+  });
+  return out;
+}
+
+// C (Xᵀa): each thread sums over its share of the rows.
+Matrix SparseKernelPanels::t_times(const Matrix& a) const {
+  Int k = a.cols(), used = used_.size(), parts = std::min<Int>(thread_count(), std::max<Int>(1, rows()));
+  Matrix out = Matrix::zeros(cols(), k), right = a.contiguous(DType::f64);
+  std::vector<Matrix> sums(parts);
+  auto from = right.view<double>(), to = out.view<double>();
+  auto& x = data().csr();
+  Layout shares{rows(), static_cast<int>(parts)};
+  dispatch(dtype(), [&]<class T>() {
+    const T *values = x.values.view<T>().data, *own = centers_.values.view<T>().data;
+    parallel_for(parts, x.nnz() * k, [&](Int part) {
+      sums[part] = Matrix::zeros(used, k);
+      auto w = sums[part].view<double>();
+      Int first = shares.first(static_cast<int>(part)), count = shares.count(static_cast<int>(part));
+      for (Int i = first; i < first + count; ++i)
+        for (Int row = local_row(i), e = x.starts[row]; e < x.starts[row + 1]; ++e)
+          if (Int u = used_.find(x.columns[e]); u >= 0)
+            for (Int c = 0; c < k; ++c) w.line(u)[c] += values[e] * from.line(i)[c];
+    });
+    parallel_for(to.rows, centers_.nnz() * k * parts, [&](Int i) {
+      for (Int e = centers_.starts[i]; e < centers_.starts[i + 1]; ++e) {
+        Int u = used_.find(centers_.columns[e]);
+        for (auto& sum : sums)
+          for (Int c = 0; c < k; ++c) to.line(i)[c] += own[e] * sum.view<double>().line(u)[c];
+      }
+    });
+  });
+  return out;
 }
 
 }  // namespace kbcd

@@ -2,8 +2,13 @@
 //
 // Every metric is a sum over the columns that both have, plus what depends on one side alone:
 //   x·c = Σ x_j c_j,   ‖x − c‖² = ‖x‖² + ‖c‖² − 2 x·c,   ‖x − c‖₁ = ‖x‖₁ + ‖c‖₁ + Σ (|x_j − c_j| − |x_j| − |c_j|).
+// The centres are held by columns (an inverted index), so that a row meets only the centres it shares a column with.
+//
+// The linear kernel K = X Cᵀ also multiplies without its entries, K d = X (Cᵀd) and Kᵀa = C (Xᵀa), for k columns of d
+// or a in k (nnz(X) + nnz(C)) steps instead of the n b and more that K takes.
 #pragma once
 
+#include "core/column_places.hpp"
 #include "modules/blocks/panel_source.hpp"
 
 namespace kbcd {
@@ -15,6 +20,12 @@ class SparseKernelPanels : public PanelSource {
   const char* counter() const override { return "kernel entries"; }
   Int cols() const override { return centers_.rows; }
   bool main_thread_only() const override { return kernel_->main_thread_only(); }
+  std::unique_ptr<PanelSource> square() const override {
+    return std::make_unique<SparseKernelPanels>(DataSet::own(centers_), std::nullopt, kernel_, centers_);
+  }
+  bool factors(Int k) const override;
+  Matrix times(const Matrix& d) const override;
+  Matrix t_times(const Matrix& a) const override;
 
  protected:
   void compute(Rows rows, View<float> out) const override { panel(rows, out); }
@@ -31,8 +42,8 @@ class SparseKernelPanels : public PanelSource {
   std::shared_ptr<Kernel> kernel_;
   Csr centers_;
   std::vector<double> own_;  // own_part of each centre
-  // The centres by columns: column used_[u] has entries_[starts_[u] .. starts_[u + 1]).
-  std::vector<std::int32_t> used_;
+  // The centres by columns: column used_[u] has the entries starts_[u] .. starts_[u + 1] of who_ and values_.
+  ColumnPlaces used_;
   std::vector<Int> starts_;
   std::vector<std::int32_t> who_;  // the centre of each entry
   Matrix values_;                  // its value, 1 x nnz

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/access.hpp"
+
 namespace kbcd {
 
 Int ByteReader::read_some(void* to, Int bytes) {
@@ -37,9 +39,20 @@ void ByteReader::require_more(Int bytes) const {
   require(bytes <= left, "{}: the header announces {} more bytes, but the file holds at most {}", name_, bytes, left);
 }
 
-FileReader::FileReader(const std::string& path) : ByteReader(path) {
+void require_file(const std::string& path) {
   std::error_code error;
-  require(!std::filesystem::is_directory(path, error), "{}: a file expected, this is a folder", path);
+  auto type = std::filesystem::status(path, error).type();
+  using enum std::filesystem::file_type;
+  require(type != directory, "{}: a file expected, this is a folder", path);
+  require(type == regular || type == not_found || type == none,
+          "{}: a regular file expected, since it is read more than once; this is {}: write it to a file first", path,
+          type == fifo ? "a pipe" : "a device");
+}
+
+FileReader::FileReader(const std::string& path) : ByteReader(path) {
+  access::reading(path);
+  std::error_code error;
+  require_file(path);
   file_ = gzopen(path.c_str(), "rb");
   require(file_ != nullptr, "{}: cannot be read ({})", path, std::strerror(errno));
   gzbuffer(static_cast<gzFile>(file_), 1 << 18);

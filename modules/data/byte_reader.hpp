@@ -31,6 +31,9 @@ class ByteReader {
   std::string name_;
 };
 
+// An Error where the path leads to a pipe, which would be waited for, to a device or to a folder.
+void require_file(const std::string& path);
+
 // A file, plain or gzipped.
 class FileReader : public ByteReader {
  public:

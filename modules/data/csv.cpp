@@ -5,6 +5,7 @@
 #include <cctype>
 #include <map>
 
+#include "modules/data/class_names.hpp"
 #include "modules/data/csv_fields.hpp"
 #include "modules/data/loader.hpp"
 #include "modules/data/text_reader.hpp"
@@ -137,32 +138,6 @@ Plan make_plan(const std::string& path, const LoadOptions& options) {
   return plan;
 }
 
-// Class names in the order of their first appearance on this rank.
-struct ClassNames {
-  std::map<std::string, Int> numbers;
-
-  Int number(std::string name) { return numbers.try_emplace(std::move(name), numbers.size()).first->second; }
-
-  // Those of all ranks, sorted; y changes from the numbers here to the places there (collective).
-  std::vector<std::string> merge(const Matrix& y) const {
-    std::string mine;
-    for (auto& [name, number] : numbers) mine += name + "\n";  // no name has a line break
-    std::map<std::string, Int> all;
-    for (auto& text : comm::allgather(mine))
-      for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
-        all[text.substr(at, text.find('\n', at) - at)];
-    std::vector<std::string> sorted;
-    std::vector<double> place(numbers.size());
-    for (auto& [name, unused] : all) {
-      if (auto here = numbers.find(name); here != numbers.end())
-        place[here->second] = static_cast<double>(sorted.size());
-      sorted.push_back(name);
-    }
-    for (Int i = 0; i < y.rows(); ++i) y.set(i, 0, place[static_cast<Int>(y.get(i, 0))]);
-    return sorted;
-  }
-};
-
 double read_label(const Fields& fields, const std::vector<std::string_view>& row, Int column, const Plan& plan,
                   ClassNames& names) {
   if (row[column].empty()) fields.bad(column, "a label expected, the field is empty");
@@ -204,6 +179,7 @@ Loaded load_csv(const std::string& path, const LoadOptions& options) {
   ClassNames names;
   comm::together([&] {
     Int rows = share.possible_rows(plan.columns);
+    require_dense_room(path, share.n, plan.columns, options.dtype.value_or(DType::f64), fewer_rows);
     x = Matrix(rows, plan.features.size(), options.dtype.value_or(DType::f64));
     y = Matrix(rows, plan.labels.size(), DType::f64);
     dispatch(x.dtype(), [&]<class T>() { read_rows<T>(path, share, plan, x, y, names); });

@@ -18,13 +18,23 @@ void require_finite(const Matrix& local, Int first, const std::string& source) {
               source, first + i + 1, j + 1, local.get(i, j));
 }
 
+// An Error, on every rank, unless all have the same matrix.
+void require_same(const Matrix& all) {
+  if (!comm::checking()) return;
+  Matrix rows = all.contiguous(all.dtype());
+  Checksum sum;
+  dispatch(all.dtype(), [&]<class T>() { sum.add(rows.view<T>().data, rows.size() * sizeof(T)); });
+  comm::require_same("DataSet", fmt::format("{} {}, checksum {}; bcast(A) gives all ranks that of one", all.shape(),
+                                            name(all.dtype()), Checksum::text(sum.value())));
+}
+
 }  // namespace
 
-void require_dense_room(const std::string& what, Int n, Int d, DType dtype) {
+void require_dense_room(const std::string& what, Int n, Int d, DType dtype, const char* advice) {
   double bytes = static_cast<double>(n) * static_cast<double>(d) * static_cast<double>(bytes_of(dtype));
   double room = static_cast<double>(memory::available()) / comm::node_size() * comm::size();
-  require(bytes <= room, "{}: {}x{} dense numbers take {:.0f} GB, more than there is; leave them sparse", what, n, d,
-          bytes / 1e9);
+  require(bytes <= room, "{}: {}x{} dense {} numbers take {:.5g} GB, and {:.3g} GB of memory are free on {} rank{}; {}",
+          what, n, d, name(dtype), bytes / 1e9, room / 1e9, comm::size(), comm::size() == 1 ? "" : "s", advice);
 }
 
 DataSet::DataSet(Int n, Matrix local, const std::string& source) : layout_(comm::layout(n)), local_(std::move(local)) {
@@ -61,6 +71,7 @@ const Csr& DataSet::csr() const {
 }
 
 DataSet DataSet::from_matrix(const Matrix& all) {
+  require_same(all);
   Layout layout = comm::layout(all.rows());
   return {all.rows(), all.row_block(layout.first(comm::rank()), layout.count(comm::rank())).clone(), "DataSet"};
 }

@@ -12,7 +12,8 @@
 namespace kbcd {
 
 // n x d dense numbers fit into the memory that is free, over all ranks.
-void require_dense_room(const std::string& what, Int n, Int d, DType dtype);
+void require_dense_room(const std::string& what, Int n, Int d, DType dtype, const char* advice = "leave them sparse");
+constexpr const char* fewer_rows = "read fewer rows, or use more machines";
 
 class DataSet {
  public:

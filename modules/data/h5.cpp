@@ -1,8 +1,11 @@
 #include "modules/data/h5.hpp"
 
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
+#include "core/access.hpp"
+#include "modules/data/byte_reader.hpp"
 #include "modules/data/h5_handle.hpp"
 
 namespace kbcd {
@@ -26,24 +29,35 @@ hid_t file_access() {
   return access;
 }
 
+// The version of the superblock, behind the 8 bytes that HDF5 begins with, is 2 or more.
+bool has_checksums(const std::string& path) {
+  char start[9] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return start[8] >= 2;
+}
+
 }  // namespace
 
 H5File H5File::create(const std::string& path) {
+  access::writing(path);
   prepare();
-  Handle access(file_access(), H5Pclose);
-  hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  Handle properties(file_access(), H5Pclose);
+  hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties);
   check(id >= 0, "{}: cannot be written", path);
   return {path, id, 0};
 }
 
-H5File H5File::open(const std::string& path) {
+H5File H5File::open(const std::string& path, bool own) {
+  access::reading(path);
+  require_file(path);
   prepare();
   std::error_code error;
   auto bytes = static_cast<Int>(std::filesystem::file_size(path, error));
   require(!error, "{}: cannot be read ({})", path, error.message());
   require(H5Fis_hdf5(path.c_str()) > 0, "{}: not an HDF5 file", path);
-  Handle access(file_access(), H5Pclose);
-  hid_t id = guarded(path, [&] { return H5Fopen(path.c_str(), H5F_ACC_RDONLY, access); });
+  require(!own || has_checksums(path), "{}: HDF5 of an old form, without checksums, which kbcd does not write", path);
+  Handle properties(file_access(), H5Pclose);
+  hid_t id = guarded(path, [&] { return H5Fopen(path.c_str(), H5F_ACC_RDONLY, properties); });
   check(id >= 0, "{}: the HDF5 file is damaged", path);
   return {path, id, bytes};
 }
@@ -74,12 +88,23 @@ std::int64_t H5File::id() const {
   return id_;
 }
 
+bool H5File::is_hard(const std::string& link) const {
+  H5L_info_t info;
+  herr_t found = guarded(path_, [&] { return H5Lget_info(id(), link.c_str(), &info, H5P_DEFAULT); });
+  check(found >= 0, "{}: damaged", at(link));
+  return info.type == H5L_TYPE_HARD;
+}
+
+// Each group on the way must be there. A link that is the name of another place, here or in another file, is never
+// followed: who wrote the file does not choose what we open.
 bool H5File::has(const std::string& object) const {
-  for (std::size_t at = 1; at != object.npos && object != "/";) {  // each group on the way must be there
-    at = object.find('/', at);
-    std::string part = object.substr(0, at);
+  for (std::size_t end = 1; end != object.npos && object != "/";) {
+    end = object.find('/', end);
+    std::string part = object.substr(0, end);
     if (guarded(path_, [&] { return H5Lexists(id(), part.c_str(), H5P_DEFAULT); }) <= 0) return false;
-    if (at != object.npos) ++at;
+    require(is_hard(part), "{}: a link to another place or file, which is not followed; copy the object here",
+            at(part));
+    if (end != object.npos) ++end;
   }
   return guarded(path_, [&] { return H5Oexists_by_name(id(), object.c_str(), H5P_DEFAULT); }) > 0;
 }
@@ -88,15 +113,11 @@ std::int64_t H5File::open_object(const std::string& object) const {
   if (!has(object)) fail("{}: there is no '{}'; it has: {}", path_, object, fmt::join(members("/"), ", "));
   hid_t opened = guarded(at(object), [&] { return H5Oopen(id(), object.c_str(), H5P_DEFAULT); });
   check(opened >= 0, "{}: damaged", at(object));
-  H5O_info_t info, root;
-  bool here = H5Oget_info(opened, &info) >= 0 && H5Oget_info_by_name(id(), "/", &root, H5P_DEFAULT) >= 0 &&
-              info.fileno == root.fileno;
-  if (!here) H5Oclose(opened);
-  require(here, "{}: lies in another file; copy it into this one", at(object));
   return opened;
 }
 
 std::vector<std::string> H5File::members(const std::string& group) const {
+  require(has(group), "{}: there is no such group", at(group));
   std::vector<std::string> names;
   auto add = [](hid_t, const char* name, const H5L_info_t*, void* to) -> herr_t {
     static_cast<std::vector<std::string>*>(to)->push_back(name);
@@ -117,11 +138,11 @@ std::vector<std::string> H5File::datasets() const {
   for (std::size_t i = 0; i < groups.size() && groups.size() + names.size() < most; ++i)
     for (auto& member : members(groups[i].empty() ? "/" : groups[i])) {
       std::string path = fmt::format("{}/{}", groups[i], member);
-      H5O_info_t info;
-      herr_t found = guarded(at(path), [&] { return H5Oget_info_by_name(id(), path.c_str(), &info, H5P_DEFAULT); });
-      if (found < 0) continue;  // a link to nowhere
-      if (info.type == H5O_TYPE_DATASET) names.push_back(path);
-      if (info.type == H5O_TYPE_GROUP && std::count(path.begin(), path.end(), '/') < deepest) groups.push_back(path);
+      if (!is_hard(path)) continue;
+      Handle found(guarded(at(path), [&] { return H5Oopen(id(), path.c_str(), H5P_DEFAULT); }), H5Oclose);
+      H5I_type_t type = found >= 0 ? H5Iget_type(found) : H5I_BADID;
+      if (type == H5I_DATASET) names.push_back(path);
+      if (type == H5I_GROUP && std::count(path.begin(), path.end(), '/') < deepest) groups.push_back(path);
     }
   std::sort(names.begin(), names.end());
   return names;
@@ -153,11 +174,14 @@ void H5File::set_attribute(const std::string& object, const std::string& name, c
 H5Value H5File::attribute(const std::string& object, const std::string& name) const {
   Handle owner(open_object(object), H5Oclose);
   std::string where = at(object) + ": attribute " + name;
-  require(H5Aexists(owner, name.c_str()) > 0, "{} is missing", where);
-  Handle found(H5Aopen(owner, name.c_str(), H5P_DEFAULT), H5Aclose);
+  require(guarded(where, [&] { return H5Aexists(owner, name.c_str()); }) > 0, "{} is missing", where);
+  Handle found(guarded(where, [&] { return H5Aopen(owner, name.c_str(), H5P_DEFAULT); }), H5Aclose);
   check(found >= 0, "{}: damaged", where);
   Handle type(H5Aget_type(found), H5Tclose), space(H5Aget_space(found), H5Sclose);
   check(type >= 0 && space >= 0, "{}: damaged", where);
+  auto read = [&](hid_t as, void* to) {
+    check(guarded(where, [&] { return H5Aread(found, as, to); }) >= 0, "{}: cannot be read", where);
+  };
   auto shape = shape_of(where, space);
   Int count = product(where, shape), bytes = static_cast<Int>(H5Tget_size(type));
   require(count >= 0 && bytes >= 1 && product(where, {count, bytes}) <= bytes_, "{}: larger than the file", where);
@@ -166,12 +190,12 @@ H5Value H5File::attribute(const std::string& object, const std::string& name) co
     Handle as(text_type(bytes), H5Tclose);
     H5Tset_cset(as, H5Tget_cset(type));
     std::vector<char> text(bytes);
-    check(H5Aread(found, as, text.data()) >= 0, "{}: cannot be read", where);
+    read(as, text.data());
     return unpadded(text.data(), text.size());
   }
   require(kind == 'f' || kind == 'i' || kind == 'u', "{}: numbers or a text of fixed length expected", where);
   std::vector<double> numbers(std::max<Int>(count, 1));
-  if (count > 0) check(H5Aread(found, H5T_NATIVE_DOUBLE, numbers.data()) >= 0, "{}: cannot be read", where);
+  if (count > 0) read(H5T_NATIVE_DOUBLE, numbers.data());
   if (shape.empty()) return numbers[0];
   numbers.resize(count);
   return numbers;
@@ -184,7 +208,8 @@ std::vector<std::string> H5File::attributes(const std::string& object) const {
     static_cast<std::vector<std::string>*>(to)->push_back(name);
     return 0;
   };
-  check(H5Aiterate2(owner, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names) >= 0, "{}: damaged", at(object));
+  auto call = [&] { return H5Aiterate2(owner, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names); };
+  check(guarded(at(object), call) >= 0, "{}: damaged", at(object));
   return names;
 }
 

@@ -2,7 +2,7 @@
 //
 // What this writes is checksummed throughout (HDF5's newer metadata, Fletcher-32 over the numbers), so that a damaged
 // file is noticed. What it reads is not trusted: types and shapes are checked, and nothing is allocated that the file
-// is too short to hold. Filters from plugins, and objects that lie in other files, are refused.
+// is too short to hold. Filters from plugins, links by name, and numbers that lie in other files, are refused.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,9 @@ struct H5Extent {
 class H5File {
  public:
   static H5File create(const std::string& path);
-  static H5File open(const std::string& path);  // to read
+  // To read; own: as create() makes them, with a checksum for all of its structure. HDF5 believes older forms, which
+  // have none, whatever they say: a damaged one can lead it astray or in circles.
+  static H5File open(const std::string& path, bool own = false);
   H5File(H5File&& other) noexcept;
   H5File& operator=(H5File&&) = delete;
   ~H5File();
@@ -63,6 +65,7 @@ class H5File {
   // Adds to a list of numbers, which the first ones make; gives the length that it had before.
   Int append_list(const std::string& dataset, std::int64_t type, const void* data, Int count);
   std::vector<Int> read_whole_numbers(const std::string& dataset, Int first, Int count, Int most) const;
+  bool is_hard(const std::string& link) const;
   std::int64_t open_object(const std::string& object) const;
   std::int64_t open_dataset(const std::string& dataset) const;
   std::int64_t id() const;

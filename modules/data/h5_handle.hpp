@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
@@ -41,6 +42,11 @@ inline std::string reason() {
     return 0;
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first, &text);
+  constexpr std::string_view mark = "error message = '";  // the system's, amid descriptors and addresses
+  if (auto at = text.find(mark); at != text.npos) {
+    text.erase(0, at + mark.size());
+    text.resize(std::min(text.find('\''), text.size()));
+  }
   return text.empty() ? "HDF5 does not say why" : text;
 }
 

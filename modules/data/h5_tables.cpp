@@ -13,13 +13,19 @@ hid_t memory_type(DType dtype) {
 }
 
 // How many bytes the elements of a dataset may have in a file of this size; and that its chunks do not exceed it.
+// Before anything else is asked of a dataset: even its size may be looked up in other files.
+void require_own_numbers(const std::string& where, hid_t dataset) {
+  Handle properties(H5Dget_create_plist(dataset), H5Pclose);
+  check(properties >= 0, "{}: damaged", where);
+  require(H5Pget_layout(properties) != H5D_VIRTUAL && H5Pget_external_count(properties) == 0,
+          "{}: its numbers lie in another file; copy them into this one", where);
+}
+
 void require_plausible(const std::string& where, hid_t dataset, const H5Extent& extent, Int file_bytes) {
   constexpr Int small_chunk = 64 << 20;  // a chunk may be larger than the rows there are
   Handle properties(H5Dget_create_plist(dataset), H5Pclose);
   check(properties >= 0, "{}: damaged", where);
   auto layout = H5Pget_layout(properties);
-  require(layout != H5D_VIRTUAL && H5Pget_external_count(properties) == 0,
-          "{}: its numbers lie in another file; copy them into this one", where);
   int filters = layout == H5D_CHUNKED ? H5Pget_nfilters(properties) : 0;
   check(filters >= 0, "{}: damaged", where);
   Int most = filters == 0 ? file_bytes : file_bytes * best_ratio;
@@ -91,6 +97,7 @@ std::int64_t H5File::open_dataset(const std::string& dataset) const {
 
 H5Extent H5File::extent(const std::string& dataset) const {
   Handle found(open_dataset(dataset), H5Dclose);
+  require_own_numbers(at(dataset), found);
   Handle type(H5Dget_type(found), H5Tclose), space(H5Dget_space(found), H5Sclose);
   check(type >= 0 && space >= 0, "{}: damaged", at(dataset));
   H5Extent extent{shape_of(at(dataset), space), kind_of(type), static_cast<Int>(H5Tget_size(type))};
@@ -168,6 +175,7 @@ std::vector<std::string> H5File::read_texts(const std::string& dataset) const {
   auto here = extent(dataset);
   require(here.kind == 's' && here.shape.size() == 1, "{}: a list of texts of fixed length expected", at(dataset));
   Handle found(open_dataset(dataset), H5Dclose);
+  require_own_numbers(at(dataset), found);
   Handle type(H5Dget_type(found), H5Tclose);
   require_whole_chunks(at(dataset), found, here, bytes_, 0, here.rows());
   std::vector<char> packed(here.rows() * here.bytes);

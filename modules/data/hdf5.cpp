@@ -41,6 +41,7 @@ Loaded load_hdf5(const std::string& path, const LoadOptions& options) {
   bool narrow = extent.kind == 'f' ? extent.bytes <= 4 : extent.bytes <= 2;
   bool byte = extent.kind == 'u' && extent.bytes == 1, wide = extent.kind != 'f' && extent.bytes >= 8;
   auto dtype = options.dtype.value_or(narrow ? DType::f32 : DType::f64);
+  require_dense_room(where, n, extent.cols(), dtype, fewer_rows);
   auto layout = comm::layout(n);
   Matrix local = file.read(dataset, layout.first(comm::rank()), layout.count(comm::rank()), dtype);
   bool scaled = options.scale.value_or(byte && extent.shape.size() >= 3);

@@ -41,7 +41,7 @@ const Format& format_of(const std::string& path) {
 void require_for_format(const LoadOptions& options, const Format& format, const std::string& path) {
   std::vector<std::string> used = {"rows", "dtype"};
   used.insert(used.end(), format.options.begin(), format.options.end());
-  for (auto& option : options.given())
+  for (auto& [option, value] : options.given())
     require(std::find(used.begin(), used.end(), option) != used.end(),
             "{}: the option '{}' has no meaning for a {} file; it takes {}", path, option, format.name,
             fmt::join(used, ", "));
@@ -50,22 +50,24 @@ void require_for_format(const LoadOptions& options, const Format& format, const 
 
 }  // namespace
 
-std::vector<std::string> LoadOptions::given() const {
-  std::vector<std::string> names;
-  auto add = [&](const char* name, bool given) {
-    if (given) names.push_back(name);
+std::vector<std::pair<std::string, std::string>> LoadOptions::given() const {
+  std::vector<std::pair<std::string, std::string>> options;
+  auto add = [&](const char* name, const auto& value) {
+    if (value) options.emplace_back(name, fmt::format("{}", *value));
   };
-  add("rows", rows.has_value());
-  add("dtype", dtype.has_value());
-  add("scale", scale.has_value());
-  add("path", path.has_value());
-  add("member", member.has_value());
-  add("sparse", sparse.has_value());
-  add("features", features.has_value());
-  add("header", header.has_value());
-  add("label", !label.empty());
-  add("names", this->names.has_value());
-  return names;
+  add("rows", rows);
+  add("dtype", dtype ? std::optional(kbcd::name(*dtype)) : std::nullopt);
+  add("scale", scale);
+  add("path", path);
+  add("member", member);
+  add("sparse", sparse);
+  add("features", features);
+  add("header", header);
+  add("names", names);
+  std::string columns;
+  for (auto& column : label) columns += std::visit([](auto& one) { return fmt::format(" {}", one); }, column);
+  if (!label.empty()) options.emplace_back("label", columns);
+  return options;
 }
 
 RegisteredLoader::RegisteredLoader(const char* format, std::vector<std::string> options, Matches matches, Load load) {

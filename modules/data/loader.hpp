@@ -31,7 +31,7 @@ struct LoadOptions {
   std::vector<ColumnName> label = {};      // the columns that make y
   std::optional<bool> names = {};          // the only column holds labels, which may be names
 
-  std::vector<std::string> given() const;  // the names of those that are set
+  std::vector<std::pair<std::string, std::string>> given() const;  // those that are set: names and values
 };
 
 struct Loaded {

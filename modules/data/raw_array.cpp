@@ -73,7 +73,9 @@ DataSet read_array(ByteReader& in, const RawArray& array, const LoadOptions& opt
   require(n <= file_rows, "{}: rows = {} asked for, the file has {}", path, n, file_rows);
 
   bool narrow = array.bytes <= 2 || (array.kind == 'f' && array.bytes == 4);
-  Matrix local(comm::layout(n).count(comm::rank()), d, options.dtype.value_or(narrow ? DType::f32 : DType::f64));
+  DType dtype = options.dtype.value_or(narrow ? DType::f32 : DType::f64);
+  require_dense_room(path, n, d, dtype, fewer_rows);
+  Matrix local(comm::layout(n).count(comm::rank()), d, dtype);
   bool byte = array.kind == 'u' && array.bytes == 1;
   double scale = options.scale.value_or(byte && array.shape.size() >= 3) ? 1.0 / 255 : 1;
   require(scale == 1 || byte, "{}: scale = true is for u8 values, the file has {}{}", path, array.kind, array.bytes);

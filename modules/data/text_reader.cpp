@@ -12,6 +12,12 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 20, longest_line = std::s
 constexpr Int mark_distance = 1 << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
+// No larger than the file, where its size is known: a small one is soon read.
+std::size_t first_buffer(const FileReader& in) {
+  bool known = !in.compressed() && in.file_bytes() > 0;
+  return known ? std::min(buffer_bytes, static_cast<std::size_t>(in.file_bytes()) + 1) : buffer_bytes;
+}
+
 // What one rank finds in its part of the bytes: what is in it, with a place to return to for every so many bytes.
 struct Scan {
   std::vector<TextPlace> marks;
@@ -67,7 +73,7 @@ TextPlace get(const Matrix& rows, Int i) {
 }  // namespace
 
 LineReader::LineReader(const std::string& path, Int begin, Int end)
-    : in_(path), base_(begin), end_(end), buffer_(buffer_bytes) {
+    : in_(path), base_(begin), end_(end), buffer_(first_buffer(in_)) {
   if (begin < end) in_.skip_to(begin);
 }
 
@@ -172,13 +178,28 @@ std::string shown(std::string_view text) {
   return out + (text.size() > longest ? "…'" : "'");
 }
 
+// Without overlong forms, surrogates, or what is beyond U+10FFFF.
 bool is_utf8(std::string_view text) {
+  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {
-    auto lead = static_cast<unsigned char>(text[i++]);
-    int more = lead < 0x80 ? 0 : lead >> 5 == 6 ? 1 : lead >> 4 == 14 ? 2 : lead >> 3 == 30 ? 3 : -1;
-    if (more < 0 || lead == 0xC0 || lead == 0xC1 || lead > 0xF4) return false;
-    for (; more > 0; --more)
-      if (i == text.size() || (text[i++] & 0xC0) != 0x80) return false;
+    std::uint64_t eight;
+    if (i + sizeof eight <= text.size()) {
+      std::memcpy(&eight, text.data() + i, sizeof eight);
+      if ((eight & 0x8080808080808080) == 0) {
+        i += sizeof eight;
+        continue;
+      }
+    }
+    unsigned lead = byte(i++);
+    if (lead < 0x80) continue;
+    int more = lead >= 0xC2 && lead <= 0xDF ? 1 : lead >> 4 == 14 ? 2 : lead >= 0xF0 && lead <= 0xF4 ? 3 : 0;
+    if (more == 0 || i + more > text.size()) return false;
+    unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (byte(i) < least || byte(i) > most) return false;
+    for (int k = 1; k < more; ++k)
+      if ((byte(i + k) & 0xC0) != 0x80) return false;
+    i += more;
   }
   return true;
 }

@@ -9,6 +9,7 @@
 #include "core/elementwise.hpp"
 #include "core/random.hpp"
 #include "core/tiles.hpp"
+#include "core/turns.hpp"
 
 namespace kbcd {
 namespace {
@@ -18,6 +19,7 @@ std::vector<FeatureMapFormat>& formats() {
   return formats;
 }
 
+// scale · cos(2π (omega·x + phase)): frequencies and phases are in turns.
 class CosineBlock : public FeatureBlock {
  public:
   CosineBlock(Matrix omega, Matrix phase, double scale) : omega_(omega), phase_(phase), scale_(scale) {
@@ -32,7 +34,10 @@ class CosineBlock : public FeatureBlock {
     require(bytes <= memory::budget(),
             "RandomFeaturesBlock: {} features of {} columns take {} MB; lower b or raise --memory", omega_.rows(),
             omega_.cols(), bytes >> 20);
-    omega_ = omega_.t().clone();
+    Int whole = (omega_.rows() + features_at_once - 1) / features_at_once * features_at_once;
+    Matrix columns = Matrix::zeros(omega_.cols(), whole + features_at_once / 2, omega_.dtype());  // not a power of two
+    columns.col_block(0, omega_.rows()).copy_from(omega_.t());
+    omega_ = columns;
     packed_ = {};
   }
   void apply(const Csr& x, std::span<const Int> rows, View<float> z) const override { sparse_cosines(x, rows, z); }
@@ -57,24 +62,30 @@ class CosineBlock : public FeatureBlock {
   void sparse_cosines(const Csr& x, std::span<const Int> rows, View<T> z) const {
     auto omega = omega_.view<T>();
     const T* values = x.values.view<T>().data;
-    for (Int i = 0; i < z.rows; ++i) {
-      Line<T> line(z.line(i), z.cols);
-      line.setZero();
-      for (Int e = x.starts[rows[i]]; e < x.starts[rows[i] + 1]; ++e)
-        line += values[e] * Line<T>(omega.line(x.columns[e]), z.cols);
+    // Some features at a time: what the common columns of x have of them stays in cache from row to row.
+    using Sums = Eigen::Array<T, 1, features_at_once>;
+    for (Int first = 0; first < z.cols; first += features_at_once) {
+      View<T> columns = z.cols_from(first, std::min(features_at_once, z.cols - first));
+      for (Int i = 0; i < z.rows; ++i) {
+        Sums sums = Sums::Zero();
+        for (Int e = x.starts[rows[i]]; e < x.starts[rows[i] + 1]; ++e)
+          sums += values[e] * Eigen::Map<const Sums>(omega.line(x.columns[e]) + first);
+        std::copy_n(sums.data(), columns.cols, columns.line(i));
+      }
+      shift_and_cos(columns, first);
     }
-    shift_and_cos(z, 0);
   }
 
   template <class T>
   void shift_and_cos(View<T> z, Int first) const {
-    Line<T> phase(phase_.view<T>().data + first, z.cols);
+    const T* phase = phase_.view<T>().data + first;
     for (Int i = 0; i < z.rows; ++i) {
-      Line<T> line(z.line(i), z.cols);
-      line = T(scale_) * (line + phase).cos();
+      T *line = z.line(i), scale = T(scale_);
+      for (Int j = 0; j < z.cols; ++j) line[j] = scale * cos_of_turns(line[j] + phase[j]);
     }
   }
 
+  static constexpr Int features_at_once = 64;   // of a sparse row
   static constexpr Int columns_in_cache = 240;  // of a panel, between the product and the cosine; whole strips
   Matrix omega_;                                // a row a feature; transposed for sparse rows
   std::variant<tiles::Columns<float>, tiles::Columns<double>> packed_;  // omega, for products with dense rows
@@ -107,7 +118,8 @@ std::shared_ptr<FeatureBlock> CosineMap::block(const Index& features, Int d, DTy
   frequencies(features, omega.view<double>());
   Random random(seed_, Stream::phase);
   auto v = phase.view<double>();
-  for (Int i = 0; i < features.size(); ++i) v(0, i) = 2 * std::numbers::pi * random.uniform(features[i], 0);
+  for (Int i = 0; i < features.size(); ++i) v(0, i) = random.uniform(features[i], 0);
+  scale(omega, 0.5 / std::numbers::pi);
   return std::make_shared<CosineBlock>(omega.contiguous(dtype), phase.contiguous(dtype), std::sqrt(2.0 / p_));
 }
 

@@ -46,6 +46,7 @@ class Kernel {
   virtual std::string name() const = 0;
   virtual std::map<std::string, double> params() const { return {}; }  // every one, derived ones too
   virtual Metric metric() const = 0;
+  virtual bool is_linear() const { return false; }  // K(x, y) = x·y, which factors
 
   // Metric values to kernel values, in place, on rows of a panel.
   virtual void kappa(View<float> values) const = 0;

@@ -8,6 +8,7 @@ class Linear : public KernelOf<Linear, Metric::dot> {
  public:
   explicit Linear(const Params&) {}
   std::string name() const override { return "linear"; }
+  bool is_linear() const override { return true; }
   template <class Array>
   void operator()(Array&) const {}
 };

@@ -83,7 +83,7 @@ Matrix solve_few(View<double> l, Matrix x) {
 
 }  // namespace
 
-Factor::Factor(Matrix h, bool may_jitter, const char* what, bool overwrite) {
+Factor::Factor(Matrix h, bool may_jitter, const std::string& what, bool overwrite) {
   require(h.rows() == h.cols() && h.rows() > 0, "{}: a square Matrix expected, got {}", what, h.shape());
   require(all_finite(h), "{}: the {} matrix has NaN or Inf in it", what, h.shape());
   double step = 1e-2 * std::numeric_limits<double>::epsilon() * trace(h);
@@ -110,12 +110,13 @@ Factor::Factor(Matrix h, bool may_jitter, const char* what, bool overwrite) {
   }
 }
 
-std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jitter, const char* what, bool overwrite) {
+std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jitter,
+                               const std::vector<std::string>& names, bool overwrite) {
   Timer timer("chol");
   std::vector<std::optional<Factor>> found(matrices.size());
   Int count = static_cast<Int>(matrices.size()), work = 0;
   for (auto& m : matrices) work += m.size() * m.rows();
-  parallel_for(count, work, [&](Int i) { found[i].emplace(matrices[i], may_jitter, what, overwrite); });
+  parallel_for(count, work, [&](Int i) { found[i].emplace(matrices[i], may_jitter, names[i], overwrite); });
   std::vector<Factor> factors;
   for (auto& factor : found) factors.push_back(std::move(*factor));
   return factors;

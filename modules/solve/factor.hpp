@@ -1,6 +1,7 @@
 // H = L L' in f64, kept so that many right-hand sides can be solved with it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/matrix.hpp"
@@ -12,7 +13,7 @@ class Factor {
   // `may_jitter`: a matrix that is not positive definite gets j I added, with j from 1e-2 eps tr(H) upwards
   // in steps of ten, until it is; jitter() tells. Otherwise it is an error. `what` begins the message.
   // `overwrite`: h is used up, its memory may become L.
-  Factor(Matrix h, bool may_jitter, const char* what, bool overwrite = false);
+  Factor(Matrix h, bool may_jitter, const std::string& what, bool overwrite = false);
 
   Int size() const { return l_.rows(); }
   double jitter() const { return jitter_; }
@@ -25,8 +26,8 @@ class Factor {
   double jitter_ = 0;
 };
 
-// The factors of several matrices, at the same time on as many threads.
-std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jitter, const char* what,
-                               bool overwrite = false);
+// The factors of several matrices, at the same time on as many threads; `names` begin the messages.
+std::vector<Factor> factor_all(const std::vector<Matrix>& matrices, bool may_jitter,
+                               const std::vector<std::string>& names, bool overwrite = false);
 
 }  // namespace kbcd

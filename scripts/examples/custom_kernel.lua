@@ -2,6 +2,7 @@
 -- whole Matrix of squared distances. Fits a wave on [0, 1] and compares it with rbf.
 
 local kbcd = require "kbcd"
+kbcd.arguments("examples/custom_kernel", "A kernel written in Lua beside rbf, on a noisy wave."):parse(arg)
 
 local a, l = 1, 0.1
 local rational_quadratic = kbcd.kernel.custom{

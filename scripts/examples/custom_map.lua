@@ -3,6 +3,7 @@
 
 local kbcd = require "kbcd"
 local Matrix = kbcd.Matrix
+kbcd.arguments("examples/custom_map", "Random features written in Lua: ReLU."):parse(arg)
 
 local n, d, p = 1500, 8, 400
 local relu = kbcd.features.custom{

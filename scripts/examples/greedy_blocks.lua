@@ -5,6 +5,7 @@
 
 local kbcd = require "kbcd"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
+kbcd.arguments("examples/greedy_blocks", "Random blocks against those with the largest gradient."):parse(arg)
 
 local n, d, p, b, lambda = 2000, 10, 512, 64, 1e-6
 local X = kbcd.DataSet.generate(n, d, function(first, last)

@@ -3,6 +3,7 @@
 
 local kbcd = require "kbcd"
 local Matrix = kbcd.Matrix
+kbcd.arguments("examples/lambda_path", "Six lambdas in one run, the best chosen on held-out rows."):parse(arg)
 
 local d = 20
 local function sample(n, seed)

@@ -1,5 +1,7 @@
 -- What the values of options may be: converters for lua-argparse, which return the value, or nil and what was expected.
 
+local options = require "kbcd.options"
+
 local argument_types = {}
 
 local function checked(expected, test)
@@ -33,7 +35,18 @@ local function list_of(one)
 end
 
 argument_types.positives = list_of(argument_types.positive)
+argument_types.lambdas = list_of(checked(("a number > 0 and at most %g"):format(options.largest_lambda),
+  function(x) return x > 0 and x <= options.largest_lambda end))
 argument_types.counts = list_of(argument_types.count)
+
+-- Some of these names.
+function argument_types.some_of(...)
+  local names = { ... }
+  return list_of(function(text)
+    for _, name in ipairs(names) do if text == name then return name end end
+    return nil, ("%s expected, got '%s'"):format(table.concat(names, ", "), text)
+  end)
+end
 
 -- Columns, by number or by name (a name with a comma in it, by number), as a list.
 argument_types.columns = list_of(function(text)

@@ -6,8 +6,8 @@
 --
 -- The file is HDF5: attributes of / are format, version and checksum (over all the rest), /settings has the lines
 -- `name = value`, /spread and /same the tables, rows in their global order, so that any number of ranks can read them. It is
--- written to path.part, brought to the disk and renamed; what was there before becomes path.previous. A file that is damaged
--- is told and passed over for the previous one.
+-- written under another name, brought to the disk and renamed; what was there before becomes path.previous. A file that is
+-- damaged is told and passed over for the previous one. path.lock keeps a second job away as long as this one runs.
 
 local kbcd = require "kbcd"
 local options = require "kbcd.options"
@@ -19,30 +19,22 @@ local methods = {}
 local groups, piece = { "same", "spread" }, 4096  -- rows that travel to rank 0 at a time
 
 kbcd.system.docs.checkpoint = [[checkpoint(path [, options])
-Keeps the state of a run in a file. options: every = 60 (seconds between two saves; 0: after every block), resume = false
-(true: go on from the file, if there is one), settings (what else must be as it was, { name = value }, such as
-data = X:fingerprint()). Given to an algorithm as the option `checkpoint`, all else goes by itself; c:remove() at the end:
+Keeps the state of a run in a file. options: every = 60 (seconds between two saves; 0: after every block), every_blocks (a
+save after so many blocks; then none by the clock, unless `every` is given, too), resume = false (true: go on from the file,
+if there is one), settings (what else must be as it was, { name = value }), data ({ name = DataSet }, the data as it was
+read, which must be the same: for a run on another number of ranks, where what the algorithm is given, X, Y and test, was
+computed from it and differs by rounding). Given to an algorithm as the option `checkpoint`, all else goes by itself;
+c:remove() at the end:
 local c = checkpoint("run.checkpoint", { resume = true })
 for step in nystrom(X, Y, { …, checkpoint = c }) do … end
-c.resumed: { epoch, block } that a run was taken up after. SIGTERM or SIGINT, once, saves after the block and leaves.
+c.resumed: { epoch, block } that a run was taken up after. SIGTERM, SIGINT or SIGUSR1, once, saves after the block and leaves.
 An algorithm of your own calls c:take_up(settings, state) at its start, which fills the matrices of a state, { spread = { name
 = this rank's rows }, same = { name = Matrix } }, and tells whether it did, and c:keep(settings, state) after each block.]]
 
-local function show(value)
-  if type(value) == "number" then return ("%.17g"):format(value) end
-  if type(value) ~= "table" then return tostring(value) end
-  local texts = {}
-  for i, part in ipairs(value) do texts[i] = show(part) end
-  return table.concat(texts, " ")
-end
-
-kbcd.system.docs["checkpoint.kernel_text"] = [[checkpoint.kernel_text(kernel)
-A kernel's name and parameters, to the last digit.]]
-function checkpoint.kernel_text(kernel)
-  local texts = {}
-  for name, value in pairs(kernel.params) do texts[#texts + 1] = name .. " = " .. show(value) end
-  table.sort(texts)
-  return ("%s{%s}"):format(kernel.name, table.concat(texts, ", "))
+-- This rank's share of the rows of a matrix that every rank has.
+local function share_of(A)
+  local first, last = DataSet.share(A.nrows)
+  return last >= first and A:rows(first, last) or Matrix.zeros(0, A.ncols, A.dtype)
 end
 
 -- The tables of a state in order, { path in the file, rows as a DataSet }. All ranks call it.
@@ -51,7 +43,8 @@ local function tables_of(state)
   for _, group in ipairs(groups) do
     for _, name in ipairs(kbcd.sorted_keys(state[group] or {})) do
       local A = state[group][name]
-      local rows = group == "spread" and DataSet.local_part(kbcd.allreduce(A.nrows), A) or DataSet(A)
+      local rows = group == "spread" and DataSet.local_part(kbcd.allreduce(A.nrows), A) or
+        DataSet.local_part(A.nrows, share_of(A))
       tables[#tables + 1] = { path = ("/%s/%s"):format(group, name), rows = rows }
     end
   end
@@ -84,7 +77,7 @@ end
 local function read(path)
   local lines, state, expected = nil, {}, nil
   kbcd.together(function()
-    local file = kbcd.h5.open(path)
+    local file = kbcd.h5.open(path, true)
     local good, message = pcall(function()
       local marked, format = pcall(file.get, file, "/", "format")
       if not marked or format ~= checkpoint.format then error(path .. ": no kbcd checkpoint", 0) end
@@ -134,13 +127,37 @@ local function read_newest(path)
   end
 end
 
+-- Of each data set: what no other has. All ranks call it.
+local function fingerprints_of(data)
+  local texts = {}
+  for _, name in ipairs(kbcd.sorted_keys(data)) do
+    texts["fingerprint of " .. name] = ("%s %s"):format(data[name].dtype, data[name]:fingerprint())
+  end
+  return texts
+end
+
+-- One job at a time writes to a path.
+local function lock(path)
+  local free = kbcd.rank() ~= 0 or kbcd.system.lock(path .. ".lock")
+  if free then return end
+  error(("%s: another job is at work on it (it holds %s.lock); let it end, or give this one another name"):format(path,
+    path), 0)
+end
+
 local function new(_, path, given)
   local o = options.read("checkpoint", given or {}, {
-    every = { options.not_negative, 60 }, resume = { options.flag, false },
+    every = { options.maybe(options.not_negative), false }, every_blocks = { options.maybe(options.count), false },
+    resume = { options.flag, false },
     settings = { function(x) return type(x) ~= "table" and "a table" or nil end, {} },
+    data = { options.maybe(function(x) return type(x) ~= "table" and "a table of DataSets" or nil end), false },
   })
-  local c = { path = path, every = o.every, settings = o.settings, saved_at = kbcd.now() }
-  kbcd.together(function() kbcd.output_file.check(path) end)
+  local c = { path = path, settings = o.settings, saved_at = kbcd.now(), blocks = 0,  -- since the last save
+    every_blocks = o.every_blocks or math.huge, every = o.every or o.every_blocks and math.huge or 60 }
+  kbcd.together(function()
+    kbcd.output_file.check(path)
+    lock(path)
+  end)
+  c.given_fingerprints = o.data and fingerprints_of(o.data)
   if o.resume then
     c.saved_settings, c.saved_state, c.good = read_newest(path)
   elseif there(path) or there(path .. ".previous") then
@@ -154,7 +171,7 @@ end
 local function lines_of(c, settings)
   local all, lines = {}, {}
   for _, from in ipairs{ settings, c.settings } do
-    for name, value in pairs(from) do all[name] = show(value) end
+    for name, value in pairs(from) do all[name] = kbcd.run_settings.text(value) end
   end
   for i, name in ipairs(kbcd.sorted_keys(all)) do lines[i] = ("%s = %s"):format(name, all[name]) end
   return lines, all
@@ -172,6 +189,12 @@ local function require_same_settings(c, settings)
   if #differences > 0 then
     error(("%s is of another run: %s"):format(c.path, table.concat(differences, "; ")), 0)
   end
+end
+
+-- What tells whether the data of a run are those of the checkpoint, { name = text }: of the data as it was read, where the
+-- checkpoint was given that, else of `data`, { name = DataSet }. All ranks call it.
+function methods.fingerprints(c, data)
+  return c.given_fingerprints or fingerprints_of(data)
 end
 
 function methods.take_up(c, settings, state)
@@ -196,7 +219,7 @@ end
 function methods.save(c, settings, state)
   local lines, tables = lines_of(c, settings), tables_of(state)
   local checksum = checksum_of(lines, tables)
-  kbcd.output_file.replace(c.path, c.good and c.path .. ".previous", function(name)
+  kbcd.output_file.write(c.path, function(name)
     local file = kbcd.rank() == 0 and kbcd.h5.create(name)
     if file then
       file:set("/", "format", checkpoint.format)
@@ -213,14 +236,16 @@ function methods.save(c, settings, state)
       end
     end
     if file then file:close() end
-  end)
-  c.good, c.saved_at = true, kbcd.now()
+  end, c.good and c.path .. ".previous")
+  c.good, c.saved_at, c.blocks = true, kbcd.now(), 0
 end
 
--- Rank 0's clock decides, and a signal to any rank.
+-- The number of blocks decides, rank 0's clock, and a signal to any rank.
 function methods.keep(c, settings, state)
+  c.blocks = c.blocks + 1
   local signal = kbcd.system.stop_signal()
-  local due = kbcd.rank() == 0 and kbcd.now() - c.saved_at >= c.every and 0.5 or 0
+  local late = kbcd.rank() == 0 and kbcd.now() - c.saved_at >= c.every
+  local due = (late or c.blocks >= c.every_blocks) and 0.5 or 0
   local wanted = kbcd.allreduce_max(math.max(signal, due))
   if wanted == 0 then return end
   c:save(settings, state)
@@ -233,7 +258,8 @@ end
 function methods.remove(c)
   kbcd.system.note_stop_signals(false)
   if kbcd.rank() == 0 then
-    for _, ending in ipairs{ "", ".previous", ".part" } do os.remove(c.path .. ending) end
+    for _, name in ipairs{ c.path, c.path .. ".previous", kbcd.output_file.temporary_name(c.path) } do os.remove(name) end
+    kbcd.system.unlock(c.path .. ".lock")
   end
   kbcd.barrier()
 end

@@ -45,10 +45,11 @@ local function block_size(X, count)
   return math.min(count, math.max(256, math.min(fits, 2048)))
 end
 
--- Whether one triangle of the kernel matrix fits the memory of all ranks, with some to spare.
-local function kernel_fits(X, cache)
-  local bytes = cache == "f16" and 2 or X.dtype == "f32" and 4 or 8
-  return cache ~= "none" and X.n ^ 2 / 2 * bytes < 0.8 * kbcd.size() * kbcd.allreduce_min(kbcd.memory_budget())
+-- Whether all blocks fit the memory of all ranks, with some to spare: p columns, or one triangle of the kernel matrix.
+local function blocks_fit(X, s)
+  local bytes = s.cache == "f16" and 2 or X.dtype == "f32" and 4 or 8
+  local entries = X.n * (s.p or X.n / 2)
+  return s.cache ~= "none" and entries * bytes < 0.8 * kbcd.size() * kbcd.allreduce_min(kbcd.memory_budget())
 end
 
 local function choose(_, o, data)
@@ -81,16 +82,16 @@ local function choose(_, o, data)
   s.lambdas = o.lambda or { 1e-4, 1e-5, 1e-6, 1e-7 }
   s.jitter = o.jitter or not o.lambda
   if not o.lambda then chosen("lambda = 1e-4, 1e-5, 1e-6, 1e-7, with jitter") end
-  s.epochs = o.epochs or (s.b >= count and 1 or 3)
+  s.cache, s.form = o.cache or "f32", s.method == "full" and (o.form or "half") or nil
+  local fits = s.form ~= "plain" and o.partition ~= "fresh" and blocks_fit(X, s)
+  s.epochs = o.epochs or (s.b >= count and 1 or fits and 8 or 3)  -- epochs cost little when the blocks are kept
   if not o.epochs then chosen("%d epoch%s", s.epochs, s.epochs == 1 and "" or "s") end
   if s.method == "rf" then
     s.map = { kind = o.map or "fourier", p = s.p, seed = o.seed }
   end
   s.gamma, s.tol, s.seed, s.precision = o.nystrom_gamma or 0, o.tol or 0, o.seed, X.dtype
-  s.cache, s.form = o.cache or "f32", s.method == "full" and (o.form or "half") or nil
   s.partition = o.partition or "fixed"
   if s.method == "full" and not o.partition and s.epochs > 1 then
-    local fits = s.form == "half" and kernel_fits(X, s.cache)
     s.partition = fits and "fixed" or "fresh"
     chosen(fits and "a fixed partition (the kernel fits in memory)" or "a fresh partition each epoch")
   end

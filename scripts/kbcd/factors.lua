@@ -4,9 +4,10 @@
 -- threads: a rank holds the factors of its blocks, solves with them when their turn comes, and sends Δ to the others. With
 -- `keep` they are kept from epoch to epoch, as far as the memory budget goes.
 --
--- lambdas, k (columns a λ), jitter, keep; ahead (how many blocks to look ahead, this one included); begin(block, root, now),
--- which every rank calls, begins to build what H is made of and returns a function that gives it, on rank root (`now`: the
--- step at hand is this block's); and system(parts, lambda), the matrix H_λ of it. Blocks are those of steps.lua.
+-- lambdas, k (columns a λ), jitter, keep; ahead (how many blocks to look ahead, this one included; side_by_side: a rank may
+-- have several of them); begin(block, root, now), which every rank calls, begins to build what H is made of and returns a
+-- function that gives it, on rank root (`now`: the step at hand is this block's); and system(parts, lambda), the matrix H_λ
+-- of it. Blocks are those of steps.lua.
 
 local kbcd = require "kbcd"
 local Matrix = kbcd.Matrix
@@ -19,22 +20,26 @@ return function(f)
   -- so is one that is left over (that is what another beside it is for): a factor is the same to the bit, whichever blocks
   -- are factored with it. Only where there is never more than one, all threads share in it.
   local function factor(entries)
-    local wanted, threads = {}, L == 1 and f.ahead <= kbcd.size() and 1 or kbcd.threads()
+    local wanted, threads = {}, L == 1 and not f.side_by_side and 1 or kbcd.threads()
     for _, entry in ipairs(entries) do
       entry.list = entry.root == kbcd.rank() and {} or nil
       for l in ipairs(entry.list and f.lambdas or {}) do wanted[#wanted + 1] = { entry = entry, l = l } end
     end
     for first = 1, #wanted, threads do
-      local systems, last = {}, math.min(first + threads - 1, #wanted)
-      for i = first, last do systems[#systems + 1] = f.system(wanted[i].entry.parts, f.lambdas[wanted[i].l]) end
-      if threads > 1 and #systems == 1 then systems[2] = Matrix.eye(1) end
-      local made = kbcd.chol_all(systems, { jitter = f.jitter, overwrite = true })
+      local systems, names, last = {}, {}, math.min(first + threads - 1, #wanted)
+      for i = first, last do
+        local block, lambda = wanted[i].entry.block, f.lambdas[wanted[i].l]
+        systems[#systems + 1] = f.system(wanted[i].entry.parts, lambda)
+        names[#systems] = ("block %d of epoch %d, lambda = %g"):format(block.done, block.epoch, lambda)
+      end
+      if threads > 1 and #systems == 1 then systems[2], names[2] = Matrix.eye(1), "nothing" end
+      local made = kbcd.chol_all(systems, { jitter = f.jitter, overwrite = true, names = names })
       for i = first, last do
         local w, H = wanted[i], made[i - first + 1]
         w.entry.list[w.l] = H
         if H.jitter > 0 then
-          io.stderr:write(("block of %d, lambda = %g: its system is not positive definite; added %.3g to the diagonal\n")
-            :format(H.n, f.lambdas[w.l], H.jitter))
+          io.stderr:write(("%s: its %dx%d system is not positive definite; added %.3g to the diagonal\n"):format(
+            names[i - first + 1], H.n, H.n, H.jitter))
         end
       end
     end
@@ -73,7 +78,10 @@ return function(f)
       X:cols(from, to):copy(H:solve(B:cols(from, to)))
       if and_times then squares:set(1, l, H:times(X:cols(from, to) - and_times:cols(from, to)):norm() ^ 2) end
     end
-    if not entry.kept then held[block.number] = nil end
+    if not entry.kept then
+      for _, H in ipairs(entry.list or {}) do H.lower:release() end
+      held[block.number] = nil
+    end
     kbcd.bcast(X, entry.root)
     return X, and_times and kbcd.bcast(squares, entry.root)
   end

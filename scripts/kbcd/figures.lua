@@ -6,9 +6,12 @@ local figures = {}
 local colors = { full = "#4477aa", nystrom = "#cc6677", rf = "#228833", other = "#aa7744" }
 local labels = { full = "full kernel", nystrom = "Nyström", rf = "random features" }
 
+-- What stands in quotes in gnuplot's language must not end them, nor begin a command.
+local function quotable(text) return (text:gsub("[%c'\"`\\]", "_")) end
+
 local function label_of(run)
   local s = run.settings
-  return (labels[s.method] or run.name) .. (s.p and s.method ~= "full" and (", p = %d"):format(s.p) or "")
+  return (labels[s.method] or quotable(run.name)) .. (s.p and s.method ~= "full" and (", p = %d"):format(s.p) or "")
 end
 figures.label_of = label_of
 

@@ -35,10 +35,12 @@ return function(data, s)
     local step = steps()
     if not step then return nil end
     if test then
-      step.test_error = kbcd.scoring.errors(data.task, step.test_scores, test.y)
+      step.test_error = kbcd.scoring.errors(data.task, step.test_scores, test.y, "the test rows")
       if classify then step.error = step.test_error[kbcd.scoring.best(step.test_error)] end  -- for the progress bar
     end
-    if step.epoch_end then step.train_error = kbcd.scoring.errors(data.task, step.model:fitted(), data.y) end
+    if step.epoch_end then
+      step.train_error = kbcd.scoring.errors(data.task, step.model:fitted(), data.y, "the training rows")
+    end
     return step
   end
 end

@@ -26,24 +26,39 @@ step.residual: |Y - (K + n lambda I) alpha| / |Y| over the epoch's blocks, each 
 each row as of the last visit of its block.
 for step in full_kernel(X, Y, o) do … step.epoch, step.block, step.epoch_end, step.change, step.model[1]:predict(Xtest) end]]
 
+-- How many blocks are begun at a time: one for each thread of all ranks, as far as their centres, which a block holds twice,
+-- take no more than a quarter of the memory budget.
+local function blocks_ahead(X, b)
+  local count = kbcd.size() * kbcd.threads()
+  if X.sparse then return count end
+  local bytes = 2 * b * X.d * (X.dtype == "f32" and 4 or 8)
+  return math.max(1, kbcd.allreduce_min(math.min(count, math.floor(kbcd.memory_budget() / 4 / bytes))))
+end
+
 return function(X, Y, given)
   Y = kbcd.targets("full_kernel", X, Y)
   local o = options.algorithm("full_kernel", given, X.n, "n", "fresh", {
     kernel = { options.kernel }, form = { options.one_of("half", "plain"), "half" },
   })
   local n, k, L, half = X.n, Y.ncols, #o.lambdas, o.form == "half"
+  kbcd.require_room("full_kernel", X, o, { columns = k * L, count = n, spread = 6, same = 0, systems = kbcd.threads() })
   o.order = half and o.partition == "fixed" and "fixed" or nil  -- so that what is later stays so, and T can be kept
   local alpha, l = Matrix.zeros(X.local_n, k * L), Matrix.zeros(X.local_n, k * L)
   local missed, size = Matrix.zeros(1, L), Matrix.zeros(1, 1)     -- squares of residuals and targets of this epoch
+  -- Of a fixed partition: (K(I,I) + nλ I) α_I, the right-hand sides of the last visits.
+  local solved = o.partition == "fixed" and Matrix.zeros(X.local_n, k * L) or nil
 
   local panels = kbcd.kept_blocks(o, function(block, keep)
     local rows = Index.range(1, n):without(half and block.so_far() or block.I)
+    keep = keep or half and block.epoch == 1 and "none" or nil  -- multiplied once: α_later = 0
     return kbcd.KernelBlock(X, block.I, o.kernel, { rows = rows, keep = keep }), X:local_rows(rows)
   end)
   local factors = kbcd.factors{
-    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = kbcd.size() * kbcd.threads(),
+    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed" and o.epochs > 1,
+    ahead = blocks_ahead(X, o.b), side_by_side = true,
     begin = function(block, root)
-      local K_bb = kbcd.KernelSquare(X, block.I, o.kernel, root)
+      local T = panels.get(block)
+      local K_bb = root == kbcd.rank() and T:square() or nil
       return function() return K_bb end
     end,
     system = function(K_bb, lambda) return K_bb:to("f64"):add_diagonal(n * lambda) end,
@@ -55,11 +70,20 @@ return function(X, Y, given)
     local S_b = kbcd.Selector(n, block.I)
     local first = half and block.epoch == 1  -- then α_later = 0
     local R = first and Matrix.zeros(#block.I, k * L) or T:t() * alpha:take(here)
-    local l_b, Y_b, alpha_b
-    R, l_b, Y_b, alpha_b = kbcd.allreduce(R, S_b:t() * l, S_b:t() * Y, S_b:t() * alpha)
-    local new, squares = factors.solve(block, kbcd.repeat_columns(Y_b, L):sub(R):sub(l_b), alpha_b)
+    local l_b, Y_b, alpha_b, solved_b
+    R, l_b, Y_b, alpha_b, solved_b = kbcd.allreduce(unpack{
+      R, S_b:t() * l, S_b:t() * Y, S_b:t() * alpha, solved and S_b:t() * solved,
+    })
+    local right = kbcd.repeat_columns(Y_b, L):sub(R):sub(l_b)
+    local new, squares = factors.solve(block, right, not solved and alpha_b)
     local Delta, residual = new - alpha_b, {}
     alpha:add(S_b * Delta)
+    if solved then
+      right:sub(solved_b)  -- (K(I,I) + nλ I) Δ
+      solved:add(S_b * right)
+      squares = Matrix.zeros(1, L)
+      for i = 1, L do squares:set(1, i, right:cols((i - 1) * k + 1, i * k):norm() ^ 2) end
+    end
     if half then l:add_rows(here, T * new) end
     panels.done(block)
     missed:add(squares)
@@ -81,5 +105,11 @@ return function(X, Y, given)
     options = o,
     block = function(Z, I, keep) return kbcd.KernelBlock(Z, I, o.kernel, { centers = X, keep = keep }) end,
     rows = function(C, I) return kbcd.allreduce(kbcd.Selector(n, I):t() * C) end,
-  }, { spread = { alpha = alpha, l = l }, same = { missed = missed, size = size } })
+    check = {
+      X = X, Y = Y, rows = function(block) return block.I end,
+      exact = function(Z, I)
+        return kbcd.KernelBlock(Z, Index.range(1, #I), o.kernel, { centers = X:subset(I):to("f64") })
+      end,
+    },
+  }, { spread = { alpha = alpha, l = l, solved = solved }, same = { missed = missed, size = size } })
 end

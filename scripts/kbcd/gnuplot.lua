@@ -1,5 +1,7 @@
 -- gnuplot(script, data, format, path): a figure by gnuplot. `data` are named blocks of lines that the script plots as $name;
--- format is "svg" or "png". The figure goes to `path` (through a temporary name), or comes back as a text.
+-- format is "svg" or "png". The figure comes back as a text, complete; with `path`, it is written there.
+
+local kbcd = require "kbcd"
 
 local terminals = {
   svg = 'set terminal svg size 680,460 dynamic enhanced font "sans-serif,16"\n',
@@ -13,30 +15,33 @@ set tics nomirror out
 set grid ytics linetype 1 linewidth 0.5 linecolor rgb "#999999"
 ]]
 
+-- What a figure ends with; gnuplot does not notice that a disk is full.
+local endings = { svg = "</svg>%s*$", png = "IEND....$" }
+
+local function contents(name)
+  local file = io.open(name, "rb")
+  local text = file and file:read("*a") or ""
+  if file then file:close() end
+  return text
+end
+
 return function(script, data, format, path)
-  local name, out = os.tmpname(), path and path .. ".part" or os.tmpname()
-  local file = assert(io.open(name, "w"))
-  file:write(terminals[format], ("set output '%s'\n"):format(out:gsub("'", "''")), style)
-  for block, lines in pairs(data) do file:write("$", block, " << EOD\n", table.concat(lines, "\n"), "\nEOD\n") end
-  file:write(script, "\n")
-  file:close()
+  local name, out = os.tmpname(), os.tmpname()
+  local parts = { terminals[format], ("set output '%s'\n"):format(out:gsub("'", "''")), style }
+  for block, lines in pairs(data) do
+    parts[#parts + 1] = ("$%s << EOD\n%s\nEOD\n"):format(block, table.concat(lines, "\n"))
+  end
+  kbcd.output_file.write_text(name, table.concat(parts) .. script .. "\n")
   local status = os.execute(("gnuplot '%s' 2> '%s.err'"):format(name, name))
-  local errors = io.open(name .. ".err")
-  local message = errors and errors:read("*a") or ""
-  if errors then errors:close() end
-  os.remove(name)
-  os.remove(name .. ".err")
+  local message, figure = contents(name .. ".err"), contents(out)
+  for _, file in ipairs{ name, name .. ".err", out } do os.remove(file) end
   if status ~= 0 and status ~= true then
-    os.remove(out)
     error("gnuplot failed (on Debian: apt-get install gnuplot-nox): " .. message, 0)
   end
-  if path then
-    assert(os.rename(out, path))
-    return path
+  if not figure:find(endings[format]) then
+    error("gnuplot left half a figure in the folder of temporary files; is its disk full?", 0)
   end
-  local figure = assert(io.open(out))
-  local text = figure:read("*a")
-  figure:close()
-  os.remove(out)
-  return text
+  if not path then return figure end
+  kbcd.output_file.write_text(path, figure)
+  return path
 end

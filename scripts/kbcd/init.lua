@@ -22,8 +22,9 @@ function runtime.Matrix:ptr()
   return ffi.cast(self.dtype == "f32" and "float*" or "double*", at), stride
 end
 
--- kernel.name and features.name that are not there say which are.
-for family, what in pairs{ kernel = "kernel", features = "feature map" } do
+-- kernel.name, features.name and the like that are not there say which are.
+for family, what in pairs{ kernel = "kernel", features = "feature map", speech = "speech function", text = "text function",
+  vision = "vision function" } do
   setmetatable(kbcd[family], { __index = function(all, name)
     local known = {}
     for key in pairs(all) do known[#known + 1] = key end

@@ -85,6 +85,7 @@ function labels.error_rate(model, X, y, given)
   end
   local rows, least, largest = read("error_rate", y)
   local function rate(S)
+    kbcd.scoring.require_finite(S, X.first, "X")
     local first, best, wrong = base("error_rate", y, S.ncols, least, largest, o.first), S:argmax(2), 0
     for i = 1, rows.nrows do
       if best(i, 1) ~= rows(i, 1) - first + 1 then wrong = wrong + 1 end

@@ -90,12 +90,12 @@ end
 -- The blocks of f(x) and the rows of the coefficients that belong to them, as kbcd.path wants them.
 local function kernel_blocks(m)
   local n = m.centers.n
-  return n, function(X, I) return kbcd.KernelBlock(X, I, m.kernel, { centers = m.centers }) end,
+  return n, function(X, I) return kbcd.KernelBlock(X, I, m.kernel, { centers = m.centers, keep = "none" }) end,
     function(C, I) return kbcd.allreduce(kbcd.Selector(n, I):t() * C) end
 end
 
 local function feature_blocks(m)
-  return m.map.p, function(X, I) return kbcd.RandomFeaturesBlock(X, I, m.feature_map) end,
+  return m.map.p, function(X, I) return kbcd.RandomFeaturesBlock(X, I, m.feature_map, { keep = "none" }) end,
     function(C, I) return C:take(I) end
 end
 

@@ -169,7 +169,7 @@ local function read(file)
 end
 
 return setmetatable(reader, { __call = function(_, path)
-  local file = kbcd.h5.open(path)
+  local file = kbcd.h5.open(path, true)
   local good, m = pcall(read, file)
   file:close()
   if not good then error(m, 0) end

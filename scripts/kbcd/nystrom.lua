@@ -26,6 +26,7 @@ return function(X, Y, given)
     kernel = { options.kernel }, p = { options.count }, gamma = { options.not_negative, 0 },
   })
   local L = #o.lambdas
+  kbcd.require_room("nystrom", X, o, { columns = k * L, count = p, spread = 4, same = 3, systems = 2 })
   local J = Index.sample(n, p, { seed = o.seed, stream = 1 })
   local alpha, E = Matrix.zeros(p, k * L), kbcd.repeat_columns(Y, L)
 
@@ -36,12 +37,13 @@ return function(X, Y, given)
   end)
   local P  -- K_bᵀE of the step at hand, where it came with the Gram
   local factors = kbcd.factors{
-    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = blocks.ahead(X, o.b),
+    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed" and o.epochs > 1,
+    ahead = blocks.ahead(X, o.b),
     begin = function(block, root, now)
       local K_b = blocks.get(block)
       local G
       if now then G, P = K_b:normal(E, "f64") else G = K_b:gram("f64") end
-      local sum, K_bb = kbcd.ireduce_symmetric(G, root), kbcd.KernelSquare(X, J:take(block.I), o.kernel, root)
+      local sum, K_bb = kbcd.ireduce_symmetric(G, root), root == kbcd.rank() and K_b:square() or nil
       return function() sum:wait() return { G = G, K_bb = K_bb } end
     end,
     system = function(of, lambda)
@@ -76,5 +78,11 @@ return function(X, Y, given)
     options = o,
     block = function(Z, B, keep) return kbcd.KernelBlock(Z, J:take(B), o.kernel, { centers = X, keep = keep }) end,
     rows = function(C, B) return C:take(B) end, centers = J,
+    check = {
+      X = X, Y = Y,
+      exact = function(Z, B)
+        return kbcd.KernelBlock(Z, Index.range(1, #B), o.kernel, { centers = X:subset(J:take(B)):to("f64") })
+      end,
+    },
   }, { spread = { E = E }, same = { alpha = alpha } })
 end

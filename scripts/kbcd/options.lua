@@ -7,22 +7,29 @@ local runtime, sorted_keys = require "kbcd.runtime", require "kbcd.sorted_keys"
 
 local function is_number(x) return type(x) == "number" and x == x and math.abs(x) < math.huge end
 
-local options = {}
+local options = { largest_lambda = 1e10 }  -- beyond it nλ leaves nothing of K, and a model is 0 to rounding
 
-function options.count(x) return not (is_number(x) and x >= 1 and x % 1 == 0) and "a whole number from 1 up" or nil end
+function options.count(x)
+  return not (is_number(x) and x >= 1 and x % 1 == 0 and x < 2 ^ 53) and "a whole number from 1 up" or nil
+end
 function options.seed(x) return not (is_number(x) and x >= 0 and x % 1 == 0) and "a whole number from 0 up" or nil end
 function options.not_negative(x) return not (is_number(x) and x >= 0) and "a number >= 0" or nil end
-function options.data(x) return x and runtime.type(x) ~= "DataSet" and "a DataSet" or nil end  -- or false: none
-function options.checkpoint(x) return x and not (type(x) == "table" and x.take_up) and "a checkpoint(path, …)" or nil end
+function options.data(x) return runtime.type(x) ~= "DataSet" and "a DataSet" or nil end
+function options.checkpoint(x) return not (type(x) == "table" and x.take_up) and "a checkpoint(path, …)" or nil end
 function options.flag(x) return type(x) ~= "boolean" and "true or false" or nil end
 function options.kernel(x) return runtime.type(x) ~= "Kernel" and "a kernel such as kernel.rbf{sigma = 5}" or nil end
 function options.map(x) return runtime.type(x) ~= "FeatureMap" and "a map such as features.fourier{…}" or nil end
+
+-- What `check` takes, or false: none.
+function options.maybe(check) return function(x) return x and check(x) or nil end end
 
 -- One λ > 0 or a list of them.
 function options.lambdas(x)
   local list, count = type(x) == "table" and x or { x }, 0
   for _, lambda in pairs(list) do
-    if not (is_number(lambda) and lambda > 0) then return "numbers > 0" end
+    if not (is_number(lambda) and lambda > 0 and lambda <= options.largest_lambda) then
+      return ("numbers > 0 and at most %g"):format(options.largest_lambda)
+    end
     count = count + 1
   end
   if count == 0 then return "at least one number > 0" end
@@ -73,7 +80,7 @@ function options.algorithm(owner, given, count, of, partition, own)
     lambdas = { options.lambdas }, b = { options.count, math.min(2048, count) }, epochs = { options.count, 1 },
     tol = { options.not_negative, 0 }, jitter = { options.flag, false }, seed = { options.seed, runtime.seed() },
     partition = { options.one_of("fresh", "fixed"), partition }, cache = { options.one_of("f32", "f16", "none"), "f32" },
-    test = { options.data, false }, checkpoint = { options.checkpoint, false },
+    test = { options.maybe(options.data), false }, checkpoint = { options.maybe(options.checkpoint), false },
   }
   for name, entry in pairs(own) do schema[name] = entry end
   local o = options.read(owner, given, schema, 4)

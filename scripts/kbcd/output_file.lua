@@ -1,28 +1,20 @@
--- Files that are complete or not there: written under a temporary name in the same folder, brought to the disk, renamed.
+-- Files that are complete or not there: written under a temporary name in the same folder, brought to the disk, renamed. A
+-- file that is replaced leaves its mode to the new one, and of a link the file behind it is replaced.
 
-local ffi = require "ffi"
 local kbcd = require "kbcd"
-
-ffi.cdef[[
-int kbcd_getpid(void) __asm__("getpid");
-int kbcd_open(const char*, int, ...) __asm__("open");
-int kbcd_fsync(int) __asm__("fsync");
-int kbcd_close(int) __asm__("close");
-int kbcd_link(const char*, const char*) __asm__("link");
-]]
+local system = kbcd.system
 
 local output_file = {}
 
-local function temporary_name(path) return ("%s.%d.part"):format(path, ffi.C.kbcd_getpid()) end
+kbcd.system.docs["output_file.temporary_name"] = [[output_file.temporary_name(path)
+Where the file is written that then takes the place of path. Always the same, so that a run that was killed leaves but one.]]
+function output_file.temporary_name(path) return system.real_path(path) .. ".kbcd.part" end
 
 local function refuse(path, reason) error(("%s: cannot be written (%s)"):format(path, reason), 0) end
 
--- What was written to a file, or to the list of a folder, is on the disk.
-local function sync(path)
-  local descriptor = ffi.C.kbcd_open(path, 0)
-  if descriptor < 0 then return false end
-  local good = ffi.C.kbcd_fsync(descriptor) == 0
-  return ffi.C.kbcd_close(descriptor) == 0 and good
+-- A device or a pipe would not be written to, but replaced.
+local function require_replaceable(path)
+  if not system.is_replaceable(path) then refuse(path, "it is no regular file") end
 end
 
 kbcd.system.docs["output_file.check"] = [[output_file.check(path)
@@ -31,45 +23,74 @@ function output_file.check(path)
   if kbcd.rank() ~= 0 then return end
   local folder = io.open(path .. "/.")
   if folder then folder:close(); refuse(path, "it is a folder") end
-  local name = temporary_name(path)
-  local file, reason = io.open(name, "wb")
-  if not file then refuse(path, reason) end
-  file:close()
-  os.remove(name)
+  require_replaceable(path)
+  local reason = system.obstacle(path)
+  if reason then refuse(path, reason) end
+end
+
+kbcd.system.docs["output_file.check_command"] = [[output_file.check_command(inputs, outputs)
+Checks the files that a command is to write, { option = path }: that each can be written, and is none of the files that it
+reads, nor another one that it writes.]]
+function output_file.check_command(inputs, outputs)
+  local options = kbcd.sorted_keys(outputs)
+  for i, option in ipairs(options) do
+    local path = outputs[option]
+    local function refuse_same(other, other_path, fate)
+      if system.same_file(path, other_path) then
+        error(("%s %s: this is the file of %s, which %s; give another name"):format(option, path, other, fate), 0)
+      end
+    end
+    for _, input in ipairs(kbcd.sorted_keys(inputs)) do
+      refuse_same(input, kbcd.read_data.file_of(inputs[input]), "would be lost")
+    end
+    for j = 1, i - 1 do refuse_same(options[j], outputs[options[j]], "is written, too") end
+    output_file.check(path)
+  end
 end
 
 -- Gives path a second name, so that it is there all the time; where files have but one, path loses it for a moment.
 local function keep_as(path, previous)
   os.remove(previous)
-  if ffi.C.kbcd_link(path, previous) == 0 then return true end
+  if system.link(path, previous) then return true end
   return os.rename(path, previous)
 end
 
-local function write(path, name, previous, f)
+-- f(name) writes the file of that name, which then takes the place of path.
+local function put(path, previous, f)
+  local target, name = system.real_path(path), output_file.temporary_name(path)
+  require_replaceable(path)
+  os.remove(name)
   local good, message = xpcall(f, function(e) return e end, name)
-  if kbcd.rank() == 0 then
-    if good and not sync(name) then good, message = false, path .. ": cannot be brought to the disk" end
-    if good and previous then good, message = keep_as(path, previous) end
-    if good then good, message = os.rename(name, path) end
-    if not good then
-      os.remove(name)
-      error(message, 0)
-    end
-    sync(path:match("^(.*/)[^/]*$") or ".")
-  elseif not good then
+  if good then system.copy_mode(target, name) end
+  if good and not system.sync(name) then good, message = false, path .. ": cannot be brought to the disk" end
+  if good and previous then good, message = keep_as(target, previous) end
+  if good then good, message = os.rename(name, target) end
+  if not good then
+    os.remove(name)
     error(message, 0)
   end
-  kbcd.barrier()
+  system.sync(target:match("^(.*/)[^/]*$") or ".")
 end
 
-kbcd.system.docs["output_file.write"] = [[output_file.write(path, f)
-f(name) writes a file of a temporary name, which then takes the place of path; all ranks call it, rank 0 is to write. When
-f fails, path stays as it was.]]
-function output_file.write(path, f) write(path, temporary_name(path), nil, f) end
+kbcd.system.docs["output_file.write_text"] = [[output_file.write_text(path, text)
+The same as output_file.write with a text, by the one rank that calls it.]]
+function output_file.write_text(path, text)
+  put(path, nil, function(name)
+    local file, reason = io.open(name, "wb")
+    local good = file
+    if file then good, reason = file:write(text) end
+    if good then good, reason = file:flush() end
+    if file then file:close() end
+    if not good then refuse(path, reason) end
+  end)
+end
 
-kbcd.system.docs["output_file.replace"] = [[output_file.replace(path, previous, f)
-The same for a file that is written again and again: the temporary name is always path.part, so that a run that was killed
-leaves but one, and the file that was there takes the name `previous` (nil or false: it goes).]]
-function output_file.replace(path, previous, f) write(path, path .. ".part", previous, f) end
+kbcd.system.docs["output_file.write"] = [[output_file.write(path, f [, previous])
+f(name) writes a file of a temporary name, which then takes the place of path; all ranks call it, rank 0 is to
+write. When f fails, path stays as it was. previous: a name that the file that was there takes (else it goes).]]
+function output_file.write(path, f, previous)
+  if kbcd.rank() == 0 then put(path, previous, f) else f(output_file.temporary_name(path)) end
+  kbcd.barrier()
+end
 
 return output_file

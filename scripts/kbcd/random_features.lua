@@ -22,6 +22,7 @@ return function(X, Y, given)
   local p = type(given) == "table" and kbcd.type(given.map) == "FeatureMap" and given.map.p or 1
   local o = options.algorithm("random_features", given, p, "p", "fixed", { map = { options.map } })
   local n, k, L = X.n, Y.ncols, #o.lambdas
+  kbcd.require_room("random_features", X, o, { columns = k * L, count = p, spread = 4, same = 3, systems = 1 })
   local w, E = Matrix.zeros(p, k * L), kbcd.repeat_columns(Y, L)
 
   local function own(A, l) return A:cols((l - 1) * k + 1, l * k) end  -- the columns of λ_l
@@ -31,7 +32,8 @@ return function(X, Y, given)
   end)
   local P  -- Z_bᵀE of the step at hand, where it came with the Gram
   local factors = kbcd.factors{
-    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed", ahead = blocks.ahead(X, o.b),
+    lambdas = o.lambdas, k = k, jitter = o.jitter, keep = o.partition == "fixed" and o.epochs > 1,
+    ahead = blocks.ahead(X, o.b),
     begin = function(block, root, now)
       local Z_b = blocks.get(block)
       local G
@@ -62,5 +64,6 @@ return function(X, Y, given)
     block = function(Z, I, keep) return kbcd.RandomFeaturesBlock(Z, I, o.map, { keep = keep }) end,
     rows = function(C, I) return C:take(I) end,
     fitted = function() return kbcd.repeat_columns(Y, L):sub(E) end,
+    check = { X = X, Y = Y, exact = function(Z, I) return kbcd.RandomFeaturesBlock(Z, I, o.map) end },
   }, { spread = { E = E }, same = { w = w } })
 end

@@ -3,18 +3,27 @@
 
 local kbcd = require "kbcd"
 
+-- A file that is there, and no pipe, which would be waited for.
 local function begins_with(path, magic)
+  if not kbcd.system.is_file(path) then return false end
   local file = io.open(path, "rb")
   local start = file and file:read(#magic)
   if file then file:close() end
   return start == magic
 end
 
-return function(name, options, d)
+-- The file that a name is of, and the part of it, if it names one.
+local function file_of(name)
+  local file, part = name:match("^(.+):([^:]+)$")
+  if file and not begins_with(name, "") and begins_with(file, "") then return file, part end
+  return name
+end
+
+local function read(_, name, options, d)
   local o = {}
   for key, value in pairs(options or {}) do o[key] = value end
-  local file, part = name:match("^(.+):([^:]+)$")
-  if file and not begins_with(name, "") and begins_with(file, "") then
+  local file, part = file_of(name)
+  if part then
     o[begins_with(file, "PK") and "member" or "path"] = part
     return kbcd.load(file, o)
   end
@@ -26,3 +35,5 @@ return function(name, options, d)
   end
   return kbcd.load(name, o)
 end
+
+return setmetatable({ file_of = file_of }, { __call = read })

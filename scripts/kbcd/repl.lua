@@ -115,12 +115,14 @@ local function read()
   return text ~= "" and text:sub(2) or nil
 end
 
--- Whether the run failed anywhere; the first rank that failed tells why. A rank that waits for others that do not come,
--- because they failed or wait elsewhere, ends the job rather than hang.
+-- Whether the run failed anywhere; the first rank that failed tells why. Ranks that wait for others that do not come, because
+-- they failed or wait elsewhere, fail as well; where they do not check (--no-check), the job ends rather than hang.
 local function agree(message)
   if kbcd.size() == 1 then return message end
   local patience = system.person_at_input() and 60 or 10
-  if not system.barrier_within(message and patience or 1e9) then
+  if system.checking() then
+    system.meet("the end of the line", message or "")
+  elseif not system.barrier_within(message and patience or 1e9) then
     system.abort(("[rank %d/%d] %s\nthe other ranks did not come back in time: they wait for this one, or still " ..
       "compute; the session cannot go on"):format(kbcd.rank(), kbcd.size(), message))
   end

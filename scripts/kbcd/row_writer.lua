@@ -3,7 +3,6 @@
 -- kind "f8": numbers as they are; "i8" and "text": one column of class numbers, written as the names of the classes.
 -- A .npy of one column has one dimension; texts are bytes of fixed length. out:write(A), out:close(). Path "-" is stdout.
 
-local ffi = require "ffi"
 local kbcd = require "kbcd"
 
 local header_bytes = 128
@@ -17,15 +16,12 @@ end
 
 local encode = {}
 
-function encode.f8(A)
-  local rows = A:to("f64")
-  return ffi.string(rows:ptr(), rows.nrows * rows.ncols * 8)
-end
+function encode.f8(A) return kbcd.system.bytes(A, "f8") end
 
 function encode.i8(A, names)
-  local numbers = ffi.new("int64_t[?]", A.nrows)
-  for i = 1, A.nrows do numbers[i - 1] = tonumber(names[A(i, 1)]) end
-  return ffi.string(numbers, A.nrows * 8)
+  local numbers = kbcd.Matrix.zeros(A.nrows, 1)
+  for i = 1, A.nrows do numbers:set(i, 1, tonumber(names[A(i, 1)])) end
+  return kbcd.system.bytes(numbers, "i8")
 end
 
 function encode.text(A, names, width)

@@ -7,8 +7,9 @@
 --   {"type":"end", "seconds":…, "best":…, "test_error":[…]}                                              the result, last
 --
 -- "seconds" counts the algorithm's own time from its start (evaluation left out); lists have an entry a λ; what a run does
--- not have is left out. Rank 0 writes; every line is flushed, so that a run that is stopped leaves what it had. A run that is
--- taken up goes on with its log behind the block that it is taken up after.
+-- not have is left out. Rank 0 writes; every line is flushed, so that a run that is stopped leaves what it had, and one that
+-- cannot be written is an error. A run that is taken up goes on with its log behind the block that it is taken up after. A
+-- log that was there stays until the first line of the new one is written.
 
 local kbcd = require "kbcd"
 
@@ -43,16 +44,27 @@ return function(path, resumed)
   if not found then error("the log needs lua-cjson; on Debian: apt-get install lua-cjson", 0) end
   local kept = lines_until(path, resumed, cjson.decode)
   log.continued = #kept > 0
-  local name = log.continued and path .. ".part" or path
-  local file, reason = io.open(name, "w")
+  kbcd.output_file.check(path)
+  local part = kbcd.output_file.temporary_name(path)
+  os.remove(part)
+  local file, reason = io.open(part, "w")
   if not file then error(("the log cannot be written: %s"):format(reason), 2) end
-  for _, line in ipairs(kept) do file:write(line, "\n") end
-  file:flush()
-  if log.continued then os.rename(name, path) end
-  function log.write(_, entry)
-    file:write(assert(cjson.encode(entry)), "\n")
-    file:flush()
+
+  local function put(text)
+    local good, why = file:write(text, "\n")
+    if good then good, why = file:flush() end
+    if good and part then
+      good, why = os.rename(part, kbcd.system.real_path(path))
+      if good then part = nil end
+    end
+    if good then return end
+    file:close()
+    if part then os.remove(part) end
+    error(("%s: the log cannot be written to its end (%s)"):format(path, tostring(why)), 0)
   end
+
+  if log.continued then put(table.concat(kept, "\n")) end
+  function log.write(_, entry) put(assert(cjson.encode(entry))) end
   function log.close() file:close() end
   return log
 end

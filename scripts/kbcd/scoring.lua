@@ -12,6 +12,21 @@ local function each(S, y, f)
   for i = 1, S.nrows do f(i, rows(i, 1), best(i, 1)) end
 end
 
+kbcd.system.docs["scoring.require_finite"] = [[scoring.require_finite(S, first, what)
+An error with the row where a score is NaN or Inf: no class is right or wrong by it. Row 1 of S is row `first` of `what`.]]
+function scoring.require_finite(S, first, what)
+  if S:finite() then return end
+  for i = 1, S.nrows do
+    for j = 1, S.ncols do
+      local score = S(i, j)
+      if score ~= score or math.abs(score) == math.huge then
+        error(("row %d of %s: score %d is %g, no finite number: the row is too far from those that the model was trained " ..
+          "on, or the model is of no use; scale the data, or use f64"):format(first + i - 1, what, j, score), 0)
+      end
+    end
+  end
+end
+
 kbcd.system.docs["scoring.wrong"] = [[scoring.wrong(S, y [, top])
 The share of rows whose class number y is not among the `top` (1) largest scores.]]
 function scoring.wrong(S, y, top)
@@ -45,11 +60,15 @@ function scoring.confusion(S, y)
   return (kbcd.allreduce(counts))
 end
 
-kbcd.system.docs["scoring.errors"] = [[scoring.errors(task, list, y)
-For each scores of a list (a λ each): the share of wrong classes ("classify") or the root mean squared error ("regress").]]
-function scoring.errors(task, list, y)
+kbcd.system.docs["scoring.errors"] = [[scoring.errors(task, list, y, what)
+For each scores of a list (a λ each): the share of wrong classes ("classify") or the root mean squared error ("regress").
+Scores that are not finite are an error, with their row of `what`.]]
+function scoring.errors(task, list, y, what)
   local errors = {}
-  for l, S in ipairs(list) do errors[l] = task == "classify" and scoring.wrong(S, y) or (scoring.rmse(S, y)) end
+  for l, S in ipairs(list) do
+    scoring.require_finite(S, y.first, what)
+    errors[l] = task == "classify" and scoring.wrong(S, y) or (scoring.rmse(S, y))
+  end
   return errors
 end
 

@@ -14,19 +14,18 @@
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
 -- without what the caller did in between or what following the test set took), model, residual, test_scores where the
 -- algorithm was given a test set (this rank's rows, a Matrix a λ), and change: for each λ, |Δ| over |α| of the blocks so far
--- of this epoch. The run ends after o.epochs, or after the epoch in which the change of every λ is at most o.tol.
+-- of this epoch. The run ends after o.epochs, or after the epoch in which the change of every λ is at most o.tol; its last
+-- step has precision_loss where it ran in f32 (precision_check.lua). A model that is not finite ends it with an error.
 
 local kbcd = require "kbcd"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 
--- What must be the same in a run that goes on.
-local function settings_of(owner, o, count)
-  local settings = { algorithm = owner, count = count }
-  for name, value in pairs(o) do
-    if name == "kernel" then value = kbcd.checkpoint.kernel_text(value) end
-    if name ~= "test" and name ~= "checkpoint" then settings[name] = value end
+-- Options that differ from rank to rank would give wrong numbers: an error says which do.
+local function require_same_settings(owner, settings)
+  if not kbcd.system.checking() then return end
+  for _, name in ipairs(kbcd.sorted_keys(settings)) do
+    kbcd.system.require_same("the start", ("%s with %s = %s"):format(owner, name, settings[name]))
   end
-  return settings
 end
 
 -- The blocks of one epoch in their order.
@@ -55,9 +54,14 @@ end
 return function(owner, o, count, update, model, state)
   local seconds, epoch, done, visits, converged = 0, 0, 0, {}, false
   local sums = Matrix.zeros(#o.lambdas, 2)  -- |Δ|² and |α|² of the blocks so far of this epoch, for each λ
-  local at, settings = Matrix.zeros(1, 3), o.checkpoint and settings_of(owner, o, count)
+  local at, settings = Matrix.zeros(1, 3), kbcd.run_settings(owner, o, count, model.data)
+  require_same_settings(owner, settings)
 
   if o.checkpoint then
+    local data = model.data
+    settings.values = kbcd.run_settings.values(o, data.X.d)
+    for name, text in pairs(o.checkpoint:fingerprints{ X = data.X, Y = kbcd.DataSet.local_part(data.X.n, data.Y),
+      test = o.test or nil }) do settings[name] = text end
     state.same.at, state.same.sums, state.spread.test_scores = at, sums, model.followed
     if o.checkpoint:take_up(settings, state) then
       epoch, done, seconds = at(1, 1), at(1, 2), at(1, 3)
@@ -87,9 +91,9 @@ return function(owner, o, count, update, model, state)
     local moved, now, change, largest = model.split(Delta), model.split(alpha_b + Delta), {}, 0
     for l, lambda in ipairs(o.lambdas) do
       local step, size = sums(l, 1) + moved[l]:norm() ^ 2, sums(l, 2) + now[l]:norm() ^ 2
-      if not (step < math.huge and size < math.huge) then
-        error(("%s: block %d of epoch %d gave a model that is not finite (lambda = %g)"):format(
-          owner, done, epoch, lambda), 2)
+      if not (step < math.huge and size < math.huge and residual[l] < math.huge) then  -- nor NaN
+        error(("%s: block %d of epoch %d gave a model that is not finite (lambda = %g); raise lambda, scale the data or " ..
+          "the targets, or use f64"):format(owner, done, epoch, lambda), 2)
       end
       sums:set(l, 1, step)
       sums:set(l, 2, size)
@@ -97,9 +101,11 @@ return function(owner, o, count, update, model, state)
       largest = math.max(largest, change[l])
     end
     converged = done == #visits and kbcd.allreduce_max(largest) <= o.tol  -- the ranks must agree
+    local ends = converged or epoch == o.epochs and done == #visits
     return {
       epoch = epoch, epochs = o.epochs, block = done, blocks = #visits, epoch_end = done == #visits,
       seconds = seconds, change = change, residual = residual, model = model, test_scores = model.test_scores(),
+      precision_loss = ends and model.check_precision(owner, block) or nil,
     }
   end
 end

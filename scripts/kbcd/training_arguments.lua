@@ -7,7 +7,7 @@ local training_arguments = {}
 
 local function names_of(family)
   local names = {}
-  for name in pairs(family) do if name ~= "custom" then names[#names + 1] = name end end
+  for name in pairs(family) do if name ~= "custom" and name ~= "columns" then names[#names + 1] = name end end
   table.sort(names)
   return names
 end
@@ -34,12 +34,18 @@ function training_arguments.add_data(parser)
   parser:flag("--shuffle", "Training rows in a random order, which the seed decides.")
 end
 
+-- The files that are read, by their options.
+function training_arguments.files(o)
+  return { ["--data"] = o.data, ["--x"] = o.x, ["--y"] = o.y, ["--test-data"] = o.test_data, ["--test-x"] = o.test_x,
+    ["--test-y"] = o.test_y }
+end
+
 function training_arguments.add_solver(parser)
   parser:option("--kernel", "The kernel.", "rbf"):choices(names_of(kbcd.kernel))
   parser:option("--nu", "Smoothness of the matern kernel.", nil, types.positive)
   parser:option("--degree", "Degree of the polynomial kernel.", nil, types.count)
   parser:option("--c", "Constant of the polynomial kernel.", nil, types.not_negative)
-  parser:option("--lambda", "Regulariser, or several with commas between.", nil, types.positives)
+  parser:option("--lambda", "Regulariser, or several with commas between.", nil, types.lambdas)
   parser:option("--block", "Block size b (by memory).", nil, types.count)
   parser:option("--epochs", "Passes over the blocks.", nil, types.count)
   parser:option("--tol", "Stop when an epoch changes the model by no more, relatively (0).", nil, types.not_negative)

@@ -18,12 +18,7 @@ return function(logs, o)
   local page = kbcd.report_page(runs, o.title or "kbcd report", function(figure)
     return kbcd.gnuplot(figure.script, figure.data, "svg")
   end)
-  local part = o.output .. ".part"
-  local file, reason = io.open(part, "w")
-  if not file then error(("the report cannot be written: %s"):format(reason), 0) end
-  file:write(page)
-  file:close()
-  assert(os.rename(part, o.output))
+  kbcd.output_file.write_text(o.output, page)
   print("wrote " .. o.output)
   for _, format in ipairs{ "svg", "png" } do
     for _, key in ipairs(o[format] and figures.all or {}) do

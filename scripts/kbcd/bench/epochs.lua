@@ -9,11 +9,11 @@ local function first_epochs(bench)
   local n, d, k, p, b = set.X.n, set.X.d, set.Y.ncols, s.p, s.p_block
   local items = {
     { name = ("full kernel, b=%d"):format(b), bar = 1.4, flop = flops.full_epoch(n, d, k),
-      run = function() return fit({ method = "full", b = b }, set) end },
+      run = function() return fit({ method = "full", b = b }, set, bench.peak) end },
     { name = ("random features, p=%d b=%d"):format(p, b), bar = 0.75, flop = flops.rf_epoch(n, p, b, d, k),
-      run = function() return fit({ method = "rf", p = p, b = b, epochs = s.epochs }, set) end },
+      run = function() return fit({ method = "rf", p = p, b = b, epochs = s.epochs }, set, bench.peak) end },
     { name = ("Nyström, p=%d b=%d"):format(p, b), bar = 0.70, flop = flops.nystrom_epoch(n, p, b, d, k),
-      run = function() return fit({ method = "nystrom", p = p, b = b, epochs = s.epochs }, set) end },
+      run = function() return fit({ method = "nystrom", p = p, b = b, epochs = s.epochs }, set, bench.peak) end },
   }
   for _, item in ipairs(items) do item.warm = false end
   local rounds = bench.measure(items, bench.long_repeats)
@@ -39,10 +39,13 @@ local function cached_full(bench)
   local s, images = bench.sizes, bench.images()
   images.n = math.min(images.n, s.cached_n)
   local set = data.images(images)
-  local item = { warm = false, run = function()
-    return fit({ method = "full", b = math.min(s.p_block, set.X.n), epochs = s.epochs, partition = "fixed" }, set)
-  end }
-  later(bench, ("full kernel, n=%d"):format(set.X.n), bench.measure({ item }, bench.long_repeats)[1])
+  for _, cache in ipairs{ "f32", "f16" } do
+    local item = { warm = false, run = function()
+      return fit({ method = "full", b = math.min(s.p_block, set.X.n), epochs = s.epochs, partition = "fixed", cache = cache },
+        set)
+    end }
+    later(bench, ("full kernel, n=%d, %s"):format(set.X.n, cache), bench.measure({ item }, bench.long_repeats)[1])
+  end
 end
 
 local function memory(bench)

@@ -1,8 +1,9 @@
 -- fit(s, set): one training run on the data of data.images, with a clock on each epoch.
 --
--- s: method ("full", "nystrom", "rf"), b, p, lambdas (1e-6), epochs (1), partition. Gives { seconds (of the first epoch),
--- epochs (the seconds of each), lua (the share of the first epoch that no timer of the runtime saw, so at least Lua's),
--- check (numbers that must be the same on any number of ranks) }.
+-- s: method ("full", "nystrom", "rf"), b, p, lambdas (1e-6), epochs (1), partition, cache. peak (or nil): what tells the
+-- machine's speed; it is asked every few seconds between steps, since that speed drifts within an epoch. Gives { seconds (of
+-- the first epoch), epochs (the seconds of each), peak (the mean in the first epoch), lua (the share of the first epoch that
+-- was not within a primitive, so Lua's), check (numbers that must be the same on any number of ranks) }.
 
 local kbcd = require "kbcd"
 local data = require "kbcd.bench.data"
@@ -11,7 +12,8 @@ local names = { full = "full kernel", nystrom = "Nyström", rf = "random feature
 
 -- An algorithm's steps; more: options besides those of s.
 local function steps(s, set, more)
-  local o = { lambdas = s.lambdas or data.lambda, b = s.b, epochs = s.epochs, partition = s.partition, jitter = true }
+  local o = { lambdas = s.lambdas or data.lambda, b = s.b, epochs = s.epochs, partition = s.partition, cache = s.cache,
+    jitter = true }
   for key, value in pairs(more or {}) do o[key] = value end
   local kernel = kbcd.kernel.rbf{ sigma = data.sigma }
   if s.method == "rf" then
@@ -22,36 +24,46 @@ local function steps(s, set, more)
   return (s.method == "full" and kbcd.full_kernel or kbcd.nystrom)(set.X, set.Y, o)
 end
 
--- Seconds in the runtime's timers on this rank. What generates a block runs within its products, Grams and so on.
-local function timed()
-  local sum = 0
-  for name, timer in pairs(kbcd.system.timers()) do
-    if name ~= "KernelBlock" and name ~= "RandomFeaturesBlock" then sum = sum + timer.seconds end
-  end
-  return sum
-end
-
 -- The scores of a few test rows.
 local function check(model, set)
   local few = set.test.X:subset(kbcd.Index.range(1, math.min(8, set.test.X.n)))
   return kbcd.gather(model[1]:predict(few)):totable()
 end
 
-local function fit(_, s, set)
-  local result, last = { epochs = {} }, nil
+-- The machine's speed, asked every few seconds: ask() does so if it is time, mean() is the mean so far. What asking took is
+-- in seconds and, within primitives, in inside.
+local function speedometer(peak)
+  local meter, sum, count, last = { seconds = 0, inside = 0 }, 0, 0, -math.huge
+  local every = 2
+  function meter.ask()
+    if not peak or kbcd.allreduce_max(kbcd.now() - last) < every then return end
+    local start, inside = kbcd.now(), kbcd.system.seconds_in_primitives()
+    sum, count, last = sum + peak(), count + 1, kbcd.now()
+    meter.seconds = meter.seconds + last - start
+    meter.inside = meter.inside + kbcd.system.seconds_in_primitives() - inside
+  end
+  function meter.mean() return count > 0 and sum / count or nil end
+  return meter
+end
+
+local function fit(_, s, set, peak)
+  local result, last, before, meter = { epochs = {} }, nil, 0, speedometer(peak)
   kbcd.timers.reset()
   kbcd.barrier()
-  local start = kbcd.now()
+  local start, inside = kbcd.now(), kbcd.system.seconds_in_primitives()
   for step in steps(s, set) do
+    if step.epoch == 1 then meter.ask() end
     if step.epoch_end then
-      local here = kbcd.now() - start
-      if step.epoch == 1 then result.lua = kbcd.allreduce(math.max(0, 1 - timed() / here)) / kbcd.size() end
-      result.epochs[step.epoch] = kbcd.allreduce_max(here)
-      start = kbcd.now()
+      if step.epoch == 1 then
+        local primitives = kbcd.system.seconds_in_primitives() - inside - meter.inside
+        result.lua = kbcd.allreduce(1 - primitives / (kbcd.now() - start - meter.seconds)) / kbcd.size()
+      end
+      result.epochs[step.epoch] = kbcd.allreduce_max(step.seconds - before)
+      before = step.seconds
     end
     last = step
   end
-  result.seconds, result.check = result.epochs[1], check(last.model, set)
+  result.seconds, result.peak, result.check = result.epochs[1], meter.mean(), check(last.model, set)
   return result
 end
 

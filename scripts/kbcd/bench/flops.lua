@@ -19,4 +19,9 @@ function flops.rf_epoch(n, p, b, d, k) return n * p * (2 * d + b + 4 * k) end
 -- The Gram is in f64, where a machine does half as much: it counts twice.
 function flops.nystrom_epoch(n, p, b, d, k) return n * p * (2 * d + 2 * b + 4 * k) end
 
+-- Every place of every picture, each filter of size x size x channels.
+function flops.convolution(n, height, width, channels, size, filters)
+  return 2 * n * (height - size + 1) * (width - size + 1) * size * size * channels * filters
+end
+
 return flops

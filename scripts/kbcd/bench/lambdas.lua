@@ -8,9 +8,8 @@ for l = 1, 10 do path[l] = 10 ^ (-3 - l / 2) end
 return function(bench)
   local s, set = bench.sizes, data.images(bench.images())
   for _, method in ipairs{ "full", "rf", "nystrom" } do
-    local items = {}
+    local items, b = {}, method == "full" and s.path_block or math.min(s.b, s.p_block)
     for i, lambdas in ipairs{ data.lambda, path } do
-      local b = math.min(s.b, s.p_block)
       items[i] = { warm = false, run = function()
         return fit({ method = method, b = b, p = method ~= "full" and s.p or nil, lambdas = lambdas }, set)
       end }
@@ -21,8 +20,8 @@ return function(bench)
       pairs_of[r] = { ratio = ten / one.seconds, seconds = ten, one = one.seconds }
     end
     local middle = bench.median(pairs_of, "ratio")
-    bench.add{ group = "lambdas", name = fit.names[method] .. ", 10 lambdas", value = middle.ratio, unit = "x one lambda",
-      bar = method == "full" and 1.5 or 1.3, at_most = true, seconds = middle.seconds,
+    bench.add{ group = "lambdas", name = ("%s, b=%d, 10 lambdas"):format(fit.names[method], b), value = middle.ratio,
+      unit = "x one lambda", bar = method == "full" and 1.5 or 1.3, at_most = true, seconds = middle.seconds,
       note = ("one: %.3g s"):format(middle.one) }
   end
 end

@@ -46,8 +46,8 @@ function measure.exponent(x, y)
 end
 
 -- items: { run = f, flop = of all ranks, warm = false (no run before the rounds) }. f may return a table; where that has
--- `seconds`, they count instead of f's time. Gives a list of rounds for each item: { seconds, rate, peak (both GFLOP/s),
--- ratio, result }.
+-- `seconds`, they count instead of f's time, and where it has `peak` (measured in between), that counts instead of the two.
+-- Gives a list of rounds for each item: { seconds, rate, peak (both GFLOP/s), ratio, result }.
 function measure.rounds(items, count, peak)
   local all = {}
   peak()
@@ -61,7 +61,7 @@ function measure.rounds(items, count, peak)
       local seconds, result = measure.seconds(item.run)
       local after = peak()
       seconds = result and result.seconds or seconds
-      local r = { seconds = seconds, peak = (before + after) / 2, result = result }
+      local r = { seconds = seconds, peak = result and result.peak or (before + after) / 2, result = result }
       if item.flop then
         r.rate = item.flop / seconds / 1e9
         r.ratio = r.rate / r.peak

@@ -11,14 +11,20 @@ sizes.full = {
     { name = "cifar", d = 4096, k = 10, share = 0.25 },   -- of the rows
   },
   text = { d = 16384, k = 10, words = 100, share = 0.5 },
+  hashing = { bytes = 2e7 },                          -- of documents
   images = { n = 60000, d = 784, k = 10, test = 10000 },  -- Fashion-MNIST
   p = 10000, p_block = 2048, epochs = 3,
+  path_block = 1024,                                  -- of the full kernel with 10 λ, whose factors cost n b² each
+  predict_p = 2048,
   cached_n = 30000,                                   -- the full kernel whose later epochs are timed
   memory = 2 ^ 30,                                    -- the budget of the runs whose memory is looked at
-  ranks_n = 20000, ranks_p = 6144,
   timit = { n = 2251569, d = 440, k = 147, b = 4096, steps = 2 },
+  vision = { n = 2000, filters = 512, size = 6, shapes = {
+    { name = "cifar", height = 32, width = 32, channels = 3, bar = 0.6 },
+    { name = "fashion", height = 28, width = 28, channels = 1 },
+  } },
   scaling = { n = 6000, p = 2048, b = 1024 },
-  against = { ridge_n = 15000, nystrom = { 5000, 10000 }, rf = 10000, epochs = 10 },
+  against = { ridge_n = 15000, nystrom = { 5000, 10000 }, rf = 10000, epochs = 60 },
 }
 
 sizes.quick = {
@@ -30,12 +36,18 @@ sizes.quick = {
     { name = "cifar", d = 64, k = 10, share = 0.25 },
   },
   text = { d = 500, k = 10, words = 20, share = 0.5 },
+  hashing = { bytes = 2e4 },
   images = { n = 400, d = 28, k = 10, test = 100 },
   p = 128, p_block = 64, epochs = 3,
+  path_block = 32,
+  predict_p = 64,
   cached_n = 200,
   memory = 2 ^ 26,
-  ranks_n = 200, ranks_p = 128,
   timit = { n = 1000, d = 44, k = 15, b = 64, steps = 2 },
+  vision = { n = 5, filters = 8, size = 3, shapes = {
+    { name = "cifar", height = 8, width = 8, channels = 3, bar = 0.6 },
+    { name = "fashion", height = 7, width = 7, channels = 1 },
+  } },
   scaling = { n = 100, p = 64, b = 32 },
   against = { ridge_n = 200, nystrom = { 50, 100 }, rf = 100, epochs = 3 },
 }

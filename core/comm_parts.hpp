@@ -1,0 +1,83 @@
+// What the files of comm share, and nobody else sees: a call of all ranks from its start to its end, and matrices as
+// messages.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "core/board.hpp"
+#include "core/check.hpp"
+#include "core/comm.hpp"
+
+namespace kbcd::comm {
+
+constexpr Int chunk = Int{1} << 28;  // MPI counts are ints
+
+std::string site_of_call();                      // where the script is
+void require_same_everywhere(const Call& call);  // an Error with what each rank does, where that differs
+
+// What a call of all ranks does, from its start to its end. The outermost one is checked and shown on the board.
+class Collective {
+ public:
+  template <class Details>
+  Collective(const char* operation, Details details, const std::string& note = "") {
+    if (!checking() || depth_ > 0) {
+      ++depth_;
+      return;
+    }
+    Call call{operation, details(), site_of_call(), note};
+    enter(call);
+  }
+  explicit Collective(const char* operation) : Collective(operation, [] { return ""; }) {}
+  explicit Collective(const Call& call) { enter(call); }
+  ~Collective() {
+    if (--depth_ == 0 && checking()) board::end_call();
+  }
+  Collective(const Collective&) = delete;
+
+ private:
+  static void enter(const Call& call) {
+    board::begin_call(call.place());
+    try {
+      require_same_everywhere(call);
+    } catch (...) {
+      board::end_call();
+      throw;
+    }
+    ++depth_;
+  }
+  static inline int depth_ = 0;
+};
+
+template <class T>
+MPI_Datatype mpi_type() {
+  return std::is_same_v<T, float> ? MPI_FLOAT : MPI_DOUBLE;
+}
+
+// The numbers of all matrices of one type, one after the other.
+template <class T>
+std::vector<T> pack(const std::vector<Matrix>& matrices) {
+  std::vector<T> packed;
+  for (auto& m : matrices) {
+    if (m.dtype() != dtype_of<T>) continue;
+    auto v = m.view<T>();
+    for (Int i = 0; i < v.lines(); ++i) packed.insert(packed.end(), v.line(i), v.line(i) + v.length());
+  }
+  return packed;
+}
+
+template <class T>
+void unpack(const std::vector<T>& packed, const std::vector<Matrix>& matrices) {
+  auto from = packed.begin();
+  for (auto& m : matrices) {
+    if (m.dtype() != dtype_of<T>) continue;
+    auto v = m.view<T>();
+    for (Int i = 0; i < v.lines(); ++i, from += v.length()) std::copy_n(from, v.length(), v.line(i));
+  }
+}
+
+std::string shapes(const std::vector<Matrix>& matrices);
+
+}  // namespace kbcd::comm

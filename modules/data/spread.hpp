@@ -1,0 +1,13 @@
+// Rows that the ranks came by unevenly, as a data set.
+#pragma once
+
+#include <string>
+
+#include "modules/data/dataset.hpp"
+
+namespace kbcd {
+
+// The rows that each rank has, any number of them, one rank after the other (collective). `source` begins messages.
+DataSet spread(const Matrix& mine, const std::string& source);
+
+}  // namespace kbcd

@@ -1,0 +1,48 @@
+// Vocabulary: the n-grams of a set of documents that are frequent enough, and not too frequent, each with a column.
+//
+// Columns are in the order of the n-grams' bytes, and counts are whole numbers: the same on any number of ranks. Each
+// rank counts its documents; the counts of an n-gram meet on the rank that its hash says, which keeps it or not, so
+// that only what is kept travels to all.
+#pragma once
+
+#include <optional>
+
+#include "modules/text/documents.hpp"
+#include "modules/text/sparse_rows.hpp"
+#include "modules/text/term_table.hpp"
+
+namespace kbcd {
+
+struct VocabularyOptions {
+  NgramOrders orders = {};
+  Int min_count = 1;             // occurrences in all documents
+  Int min_documents = 1;         // documents that have it
+  double max_share = 1;          // of the documents, that may have it
+  std::optional<Int> most = {};  // only so many, the most frequent; of equals the first in the order of bytes
+};
+
+class Vocabulary {
+ public:
+  Vocabulary(const Documents& documents, const VocabularyOptions& options);  // collective
+
+  Int size() const { return terms_.size(); }
+  Int n() const { return n_; }  // documents it was made of
+  NgramOrders orders() const { return orders_; }
+  std::string_view term(Int i) const { return terms_[i]; }
+  Int find(std::string_view term) const { return terms_.find(term); }
+  Int count(Int i) const { return counts_[i]; }
+  Int documents(Int i) const { return documents_[i]; }
+  double idf(Int i) const;  // ln((1 + n) / (1 + documents with it)) + 1
+
+ private:
+  Int n_;
+  NgramOrders orders_;
+  TermTable terms_;
+  std::vector<Int> counts_, documents_;
+};
+
+// A column each n-gram of the vocabulary; others are left out (collective).
+TextMatrix vocabulary_matrix(const Documents& documents, const Vocabulary& vocabulary, bool idf,
+                             const WeightOptions& weights);
+
+}  // namespace kbcd

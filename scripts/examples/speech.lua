@@ -1,0 +1,81 @@
+-- After the paper's TIMIT experiment: which third of which phone is a frame of speech? The full kernel (on some of the
+-- frames), Nyström and random features side by side, on recordings with .lab files, or with one label each. README.md beside
+-- this file tells more. Change `features` to try others.
+
+local kbcd = require "kbcd"
+local speech, Index, types = kbcd.speech, kbcd.Index, kbcd.argument_types
+
+local parser = kbcd.arguments("examples/speech", "Phone states of recorded speech by three kernel methods.")
+parser:mutex(
+  parser:option("--folder", "With wav/NAME.wav and lab/NAME.lab (the voice of Debian's festvox-ru)."),
+  parser:option("--list", "Instead of a folder: a file of lines sound<TAB>label, a label for the whole recording."))
+parser:option("--rate", "Samples a second of every recording.", "16000", types.count)
+parser:option("--files", "Only so many recordings, evenly from all (60 of the default voice).", nil, types.count)
+parser:option("--features", "p of Nyström and random features (2048).", nil, types.count)
+parser:option("--rows", "Frames for the full kernel (8000).", nil, types.count)
+parser:option("--methods", "Which of full, nystrom and rf, with commas between.", "full,nystrom,rf",
+  types.some_of("full", "nystrom", "rf"))
+parser:option("--sigma", "Width of the rbf kernel.", "14", types.positive)
+parser:option("--lambda", "Regularisation (1e-5 for the full kernel, else 1e-8).", nil, types.positive)
+parser:option("--epochs", "Epochs of each method (2).", nil, types.count)
+parser:flag("--skip", "Leave out recordings that cannot be used, and tell which.")
+parser:flag("--full", "All recordings, p = 8192, 20000 frames for the full kernel, 3 epochs.")
+local o = parser:parse(arg)
+local small, large = { features = 2048, rows = 8000, epochs = 2 }, { features = 8192, rows = 20000, epochs = 3 }
+for name, value in pairs(o.full and large or small) do o[name] = o[name] or value end
+if not (o.full or o.folder or o.list) then o.files = o.files or 60 end
+
+local function features(file)
+  local samples, rate = speech.read_sound(file, o.rate)
+  return speech.log_mel(speech.power_spectrum(speech.frames(samples, rate)), rate)
+end
+
+-- The frames to train on and those to test with, of every tenth recording: sentences that training has not heard.
+local function corpora()
+  local folder = not o.list and (o.folder or "/usr/share/festival/voices/russian/msu_ru_nsh_clunits") or nil
+  local files, labels = kbcd.recordings{ folder = folder, list = o.list, parts = 3, count = o.files }
+  if #files < 10 then error(("at least 10 recordings expected, got %d"):format(#files), 0) end
+  local train, test = {}, {}
+  for i, file in ipairs(files) do table.insert(i % 10 == 0 and test or train, file) end
+  local as = { features = features, labels = labels, normalize = "global", splice = 5, skip = o.skip }
+  local A = kbcd.speech_corpus(train, as)
+  as.classes, as.normalize = A.classes, A.statistics
+  return A, kbcd.speech_corpus(test, as)
+end
+
+-- The shares of frames and, where a recording has one label, of recordings (by the sum of its frames' scores) that are wrong.
+local function errors(S, B)
+  local text = ("frames %.2f%%"):format(100 * kbcd.labels.error_rate(S, B.X, B.y, { first = 1 }))
+  if not B.utterance_labels then return text end
+  local best, wrong = kbcd.sum_by(B.utterances, S, #B.files):argmax(2), 0
+  for i = 1, #B.files do if best(i, 1) ~= B.utterance_labels(i, 1) then wrong = wrong + 1 end end
+  return ("%s, recordings %.2f%%"):format(text, 100 * wrong / #B.files)
+end
+
+kbcd.command("examples/speech", function()
+  local A, B = corpora()
+  for title, corpus in ipairs{ A, B } do
+    kbcd.say("%s %d frames of %d recordings, %d left out", title == 1 and "train:" or "test: ", corpus.X.n, #corpus.files,
+      #corpus.skipped)
+    for _, message in ipairs(corpus.skipped) do kbcd.say("  left out: %s", message) end
+  end
+  kbcd.say("%d numbers a frame, %d classes", A.X.d, #B.classes)
+
+  local kernel, p = kbcd.kernel.rbf{ sigma = o.sigma }, math.min(o.features, A.X.n)
+  local I = Index.sample(A.X.n, math.min(o.rows, A.X.n), { stream = 5 })
+  local methods = {
+    full = { "full kernel, " .. #I .. " frames", kbcd.full_kernel, { kernel = kernel, lambdas = 1e-5 }, I },
+    nystrom = { "Nyström, p = " .. p, kbcd.nystrom, { kernel = kernel, lambdas = 1e-8, p = p } },
+    rf = { "random features, p = " .. p, kbcd.random_features,
+      { map = kbcd.features.fourier{ kernel = kernel, p = p }, lambdas = 1e-8 } },
+  }
+  for _, name in ipairs(o.methods) do
+    local title, method, s, some = unpack(methods[name])
+    s.lambdas, s.epochs, s.jitter = o.lambda or s.lambdas, o.epochs, true
+    local X, y = some and A.X:subset(some) or A.X, some and A.y:subset(some) or A.y
+    for step in kbcd.progress(method(X, kbcd.labels.one_vs_all(y, { classes = #B.classes, first = 1 }), s)) do
+      local line = "%-28s epoch %d: %s wrong, after %.0f s"
+      if step.epoch_end then kbcd.say(line, title, step.epoch, errors(step.model[1]:predict(B.X), B), step.seconds) end
+    end
+  end
+end)

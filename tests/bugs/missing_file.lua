@@ -1,0 +1,4 @@
+-- The data is not there.
+local kbcd = require "kbcd"
+local X = kbcd.load("no_such_data.npy")
+print(X)

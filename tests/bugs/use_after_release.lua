@@ -1,0 +1,5 @@
+-- A matrix is used after its memory was given back.
+local kbcd = require "kbcd"
+local A = kbcd.Matrix.ones(3, 2)
+A:release()
+print(A:sum())
