@@ -1,5 +1,6 @@
 // kbcd: runs Lua scripts, or a REPL, on every rank of an MPI job.
 #include <omp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -201,6 +202,7 @@ void run(const CommandLine& line) {
 int main(int argc, char** argv) {
   using namespace kbcd;
   restart_with_better_choices(argv);
+  pthread_setname_np(pthread_self(), "kbcd");  // in ps and top, where the restart left "exe"
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error like a full disk, not a crash
   bool sandbox = std::any_of(argv, argv + argc, [](const char* word) { return std::string(word) == "--sandbox"; });
   comm::Session session(&argc, &argv, sandbox);

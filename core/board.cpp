@@ -19,6 +19,7 @@
 namespace kbcd::board {
 namespace {
 
+constexpr const char* thread_name = "kbcd watch";  // for ps and top: a rank that has it has joined its job
 constexpr auto tick = std::chrono::milliseconds(100);
 constexpr int moment = 3;  // ticks that an interrupted script has to end by itself
 
@@ -100,6 +101,7 @@ struct Watcher {
 };
 
 void watch() {
+  pthread_setname_np(pthread_self(), thread_name);
   Watcher watcher;
   for (auto before = std::chrono::steady_clock::now(); !stopping;) {
     {

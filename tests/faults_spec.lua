@@ -32,15 +32,17 @@ local function uninterrupted(method, ranks)
   return whole[name]
 end
 
--- Starts a run, kills one of its ranks after some seconds; one that is still a fork of mpirun, which does not watch it yet,
--- is no rank. Gives what happened: "killed", "hung", "early" (the run was over by then, or had no rank yet); and whether a
--- checkpoint was left.
+-- Starts a run, kills one of its ranks after some seconds. A process that has not joined the job yet (it has no thread that
+-- watches the others) is no rank: one that dies while mpirun still greets it can leave mpirun itself, its message printed and
+-- all processes ended, waiting for a lock of its PMIx library. Gives what happened: "killed", "hung", "early" (the run was over
+-- by then, or had no such rank yet); and whether a checkpoint was left.
 local function kill_one(method, ranks, model, moment)
   local result = run(([[
 $clean $KBCD_MPIRUN -n %d "$KBCD" %s >>faults.log 2>&1 & pid=$!
 sleep %.3f
 all=$(pgrep -P $pid)
-one=$(ps -o pid=,comm= --ppid $pid | grep -v mpirun | sed -n %dp | awk '{ print $1 }')
+one=$(echo $all | cut -d ' ' -f %d)
+grep -q '^kbcd watch$' /proc/$one/task/*/comm 2>/dev/null || one=
 if [ -z "$one" ] || ! kill -9 $one; then wait $pid; echo "early no"; exit; fi
 end=hung
 for i in $(seq %d); do

@@ -1,5 +1,6 @@
 -- ranks: 1 2
--- A block of 1 GB under a budget of 200 MB: the products of a streamed block stay near the budget, and are right.
+-- A block of 1 GB under a budget of 200 MB: the products of a streamed block stay near the budget, and are right. Runs that
+-- keep their blocks, one after the other: each has the room of the one before.
 
 local kbcd = require "kbcd"
 local spec = require "spec"
@@ -51,6 +52,24 @@ spec.test("the Gram of the same block", function()
   kbcd.memory_budget("2G")
   spec.close(G, kbcd.allreduce(block:gram("f64")), 1e-12, "streamed and kept")
   spec.equal(block.kept, true, "kept")
+end)
+
+spec.test("a run that is over makes room for the next", function()
+  local rows, p, runs = 4000, 500, 8
+  local X = kbcd.DataSet.generate(rows, d, function(first, last)
+    return Matrix.randn(last - first + 1, d, { seed = 1, first_row = first, dtype = "f32" })
+  end)
+  local Y, kept, most = X.rows:sum(2), X.local_n * p * 4, 0
+  local before = kbcd.memory_in_use()
+  local function run()
+    local o = { kernel = kbcd.kernel.rbf{ sigma = 1 }, lambdas = 1e-3, p = p, b = 10, epochs = 3, jitter = true }
+    for step in kbcd.nystrom(X, Y, o) do
+      if step.epoch == 1 and step.block == 1 then most = math.max(most, kbcd.memory_in_use() - before) end
+    end
+  end
+  for _ = 1, runs do run() end
+  kbcd.say("%d runs that keep %.1f MB: at most %.1f MB in use when one begins", runs, kept / MB, most / MB)
+  assert(most < kept / 2, "the blocks of an earlier run are still there when the next begins")
 end)
 
 spec.finish()

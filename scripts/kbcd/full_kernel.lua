@@ -41,7 +41,9 @@ return function(X, Y, given)
     kernel = { options.kernel }, form = { options.one_of("half", "plain"), "half" },
   })
   local n, k, L, half = X.n, Y.ncols, #o.lambdas, o.form == "half"
-  kbcd.require_room("full_kernel", X, o, { columns = k * L, count = n, spread = 6, same = 0, systems = kbcd.threads() })
+  -- α, l, what a product takes or gives, and a copy in f32 of what it takes; of a fixed partition `solved`, too.
+  local spread = o.partition == "fixed" and 5 or 4
+  kbcd.require_room("full_kernel", X, o, { columns = k * L, count = n, spread = spread, same = 0, systems = kbcd.threads() })
   o.order = half and o.partition == "fixed" and "fixed" or nil  -- so that what is later stays so, and T can be kept
   local alpha, l = Matrix.zeros(X.local_n, k * L), Matrix.zeros(X.local_n, k * L)
   local missed, size = Matrix.zeros(1, L), Matrix.zeros(1, 1)     -- squares of residuals and targets of this epoch

@@ -8,7 +8,10 @@
 local kbcd = require "kbcd"
 
 return function(o, make)
-  collectgarbage()  -- what earlier runs kept, and nobody holds any more, makes room
+  -- What earlier runs kept, and nobody holds any more, makes room. Compiled code holds the closures it was compiled for, and
+  -- so the blocks of their run.
+  jit.flush()
+  collectgarbage()
   local fixed, held, blocks = o.partition == "fixed" and o.epochs > 1 and o.cache ~= "none", {}, {}
 
   function blocks.get(block)

@@ -32,17 +32,10 @@ local function solve_seconds(b, k)
   return require("kbcd.bench.measure").seconds(function() kbcd.local_solve(H, P) end)
 end
 
-local function free_memory()
-  local file = assert(io.open("/proc/meminfo"))
-  local kilobytes = file:read("*a"):match("MemAvailable:%s+(%d+) kB")
-  file:close()
-  return tonumber(kilobytes) * 1024
-end
-
 return function(bench)
   local t = bench.sizes.timit
-  local needed = t.n * (4 * t.d + 4 * 8 * t.k)  -- X; Y, α and what products of them need
-  if needed > free_memory() then return bench.skip("timit", ("about %.0f GB of free memory"):format(needed / 2 ^ 30)) end
+  local needed = t.n * (4 * t.d + 5 * 8 * t.k)  -- X; Y, α and what products of them need
+  if needed > kbcd.system.memory_available() then return bench.skip("timit", ("about %.0f GB of free memory"):format(needed / 2 ^ 30)) end
   local c, solve = share_of_kernel(), solve_seconds(t.b, t.k)
   local X = data.rows(t.n, t.d)
   bench.peak()
