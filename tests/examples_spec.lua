@@ -16,6 +16,7 @@ end
 -- Arguments of those whose own sizes take long.
 local arguments = {
   cifar = { "--rows", "400", "--filters", "16", "--pool", "3", "-p", "200", "--mirror" },
+  conjugate_gradients = { "--rows", "1500", "-p", "300", "--iterations", "15" },
 }
 
 -- Tasks on real data have specs of their own, or tests below.
@@ -106,6 +107,22 @@ function checks.cifar(lines)  -- a line a method, and all far better than guessi
     spec.equal(#list, 1 + 3 + 1, lines[i])
     assert(math.min(list[2], list[3], list[4]) < 35, lines[i])
   end
+end
+
+function checks.conjugate_gradients(lines)  -- the solution of the same system by nystrom, in one block
+  local function images(name, rows)
+    return (kbcd.load("/usr/share/datasets/fashion-mnist/" .. name .. "-ubyte.gz", { rows = rows }))
+  end
+  local Y, o = kbcd.labels.one_vs_all(images("train-labels-idx1", 1500)),
+    { kernel = kbcd.kernel.rbf{ sigma = 5 }, lambdas = 1e-6, p = 300 }
+  local expected
+  for step in kbcd.nystrom(images("train-images-idx3", 1500), Y, o) do
+    expected = kbcd.labels.error_rate(step.model, images("t10k-images-idx3"), images("t10k-labels-idx1"))[1]
+  end
+  local last = numbers(lines[#lines])
+  spec.equal(last[1], 15)
+  assert(last[2] < 1e-4, lines[#lines])
+  assert(math.abs(last[3] - 100 * expected) < 0.06, ("%s; nystrom: %.2f%%"):format(lines[#lines], 100 * expected))
 end
 
 local list, count = kbcd.bcast(kbcd.rank() == 0 and example_names() or ""), 0
