@@ -26,7 +26,7 @@ class Checksum {
       add(word);
     }
     word = 0;
-    std::memcpy(&word, from + i, count - i);
+    if (i < count) std::memcpy(&word, from + i, count - i);
     add(word);
     add(count);
   }

@@ -33,9 +33,9 @@ local function uninterrupted(method, ranks)
 end
 
 -- Starts a run, kills one of its ranks after some seconds. A process that has not joined the job yet (it has no thread that
--- watches the others) is no rank: one that dies while mpirun still greets it can leave mpirun itself, its message printed and
--- all processes ended, waiting for a lock of its PMIx library. Gives what happened: "killed", "hung", "early" (the run was over
--- by then, or had no such rank yet); and whether a checkpoint was left.
+-- watches the others) is no rank: one that dies while mpirun still greets it can leave mpirun itself, its message told and
+-- all processes ended, waiting for a lock of its PMIx library. Gives what happened: "killed", "hung", "early" (the run was
+-- over by then, or had no such rank yet); and whether a checkpoint was left.
 local function kill_one(method, ranks, model, moment)
   local result = run(([[
 $clean $KBCD_MPIRUN -n %d "$KBCD" %s >>faults.log 2>&1 & pid=$!

@@ -35,7 +35,9 @@ end
 return function(bench)
   local t = bench.sizes.timit
   local needed = t.n * (4 * t.d + 5 * 8 * t.k)  -- X; Y, α and what products of them need
-  if needed > kbcd.system.memory_available() then return bench.skip("timit", ("about %.0f GB of free memory"):format(needed / 2 ^ 30)) end
+  if needed > kbcd.system.memory_available() then
+    return bench.skip("timit", ("about %.0f GB of free memory"):format(needed / 2 ^ 30))
+  end
   local c, solve = share_of_kernel(), solve_seconds(t.b, t.k)
   local X = data.rows(t.n, t.d)
   bench.peak()
