@@ -62,8 +62,8 @@ std::vector<std::string> frame_labels(const std::vector<Segment>& segments, Int 
     auto& s = segments[at];
     require(centre >= s.begin, "frame_labels: frame {} of {}, at {:g} s, is in no segment; the next begins at {:g} s",
             t + 1, count, centre, s.begin);
-    require(centre < s.end + step, "frame_labels: the labels end at {:g} s, but frame {} of {} is at {:g} s", s.end, t + 1,
-            count, centre);
+    require(centre < s.end + step, "frame_labels: the labels end at {:g} s, but frame {} of {} is at {:g} s", s.end,
+            t + 1, count, centre);
     auto part = static_cast<Int>(static_cast<double>(parts) * (centre - s.begin) / (s.end - s.begin));
     labels.push_back(parts == 1 ? s.name : fmt::format("{}.{}", s.name, std::min(part, parts - 1) + 1));
   }
