@@ -43,7 +43,7 @@ PROBLEMS ?= 200
 SECONDS  ?= 3600
 SEED     ?= $(shell date +%s | tail -c 6)
 AS_ROOT   = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-SPEC      = $(AS_ROOT) KBCD=$(abspath $(BUILD))/kbcd KBCD_SOURCE=$(CURDIR) KBCD_PATH=$(CURDIR)/tests \
+SPEC      = $(AS_ROOT) KBCD=$(abspath $(BUILD))/kbcd KBCD_SOURCE=$(CURDIR) KBCD_PATH=$(CURDIR)/tests/support \
             KBCD_MPIRUN="mpirun --oversubscribe"
 
 fuzz: $(BUILD)/CMakeCache.txt
@@ -53,13 +53,13 @@ sanitize: $(BUILD)/CMakeCache.txt
 	@tests/sanitize $(BUILD)
 
 faults: all
-	@$(SPEC) KBCD_SEED=$(SEED) KBCD_KILLS=$(KILLS) $(BUILD)/kbcd tests/faults_spec.lua
+	@$(SPEC) KBCD_SEED=$(SEED) KBCD_KILLS=$(KILLS) $(BUILD)/kbcd tests/endurance/faults_spec.lua
 
 property: all
-	@$(SPEC) KBCD_SEED=$(SEED) KBCD_PROBLEMS=$(PROBLEMS) $(BUILD)/kbcd tests/property_spec.lua
+	@$(SPEC) KBCD_SEED=$(SEED) KBCD_PROBLEMS=$(PROBLEMS) $(BUILD)/kbcd tests/endurance/property_spec.lua
 
 soak: all
-	@$(SPEC) KBCD_SOAK=$(SECONDS) $(MPIRUN) $(BUILD)/kbcd tests/soak_spec.lua
+	@$(SPEC) KBCD_SOAK=$(SECONDS) $(MPIRUN) $(BUILD)/kbcd tests/endurance/soak_spec.lua
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -3,7 +3,9 @@
 -- Runs the full kernel once, and Nyström and random features for each of several p; writes a log a run and one page.
 
 local kbcd = require "kbcd"
-local arguments, types = kbcd.training_arguments, kbcd.argument_types
+local padded = require "kbcd.support.pad"
+local training_arguments = require "kbcd.command.training_arguments"
+local arguments, types = training_arguments, kbcd.argument_types
 
 local parser = kbcd.arguments("compare", "Runs the three methods on the same data and draws the paper's pictures of them.")
 arguments.add_data(parser)
@@ -33,7 +35,7 @@ local function read_data()
   return kbcd.training_data.prepare(data, o.preprocess)
 end
 
-local function pad(text) return kbcd.pad(text, 26) end
+local function pad(text) return padded(text, 26) end
 
 local function log_path(method, p) return ("%s/%s%s.jsonl"):format(o.output, method, p and "-" .. p or "") end
 

@@ -1,6 +1,8 @@
 -- kbcd evaluate: how good a model file is on labelled rows: errors, a table of classes, the confusion matrix.
 
 local kbcd = require "kbcd"
+local choose_lambda = require "kbcd.command.choose_lambda"
+local pad = require "kbcd.support.pad"
 
 local parser = kbcd.arguments("evaluate", "Tests a model of `kbcd train` on labelled rows.")
 parser:option("--model", "The model file."):argname("FILE"):count(1)
@@ -17,14 +19,13 @@ if not o.data and not (o.x and o.y) then parser:error("--x and --y expected, or 
 
 local function main()
   local model = kbcd.model_file.load(o.model)
-  local l = kbcd.choose_lambda(model, o.lambda)
+  local l = choose_lambda(model, o.lambda)
   local X, y, y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.precision, o, model.d)
   local scoring, say = kbcd.scoring, kbcd.say
   local S = model[l]:predict(X)
   scoring.require_finite(S, X.first, o.data or o.x)
   say("%s: %s, %s, lambda = %g; %d rows", o.model, model.method, tostring(model.kernel), model.lambdas[l], X.n)
 
-  local pad = kbcd.pad
   local function widest(names)
     local width = 5
     for _, name in ipairs(names) do width = math.max(width, pad.length(name)) end

@@ -1,6 +1,9 @@
 -- kbcd predict: classes, targets or scores of new rows, from a model file, to a .npy or CSV file.
 
 local kbcd = require "kbcd"
+local choose_lambda = require "kbcd.command.choose_lambda"
+local csv_rows = require "kbcd.data.csv_rows"
+local read_data = require "kbcd.data.read_data"
 
 local parser = kbcd.arguments("predict", "Predicts rows with a model of `kbcd train`.")
 parser:option("--model", "The model file."):argname("FILE"):count(1)
@@ -21,7 +24,7 @@ local function main()
     { ["--out"] = o.out ~= "-" and o.out or nil })
 
   local model = kbcd.model_file.load(o.model)
-  local l = kbcd.choose_lambda(model, o.lambda)
+  local l = choose_lambda(model, o.lambda)
 
   -- Classes as the whole numbers or the texts that the labels were.
   local names, whole = model.names, true
@@ -45,9 +48,9 @@ local function main()
       for _, I in ipairs(kbcd.Index.range(1, X.n):partition(4096)) do out:write(P:gather(I)) end
     end
     if o.x == "-" then
-      for X in kbcd.csv_rows(io.stdin, "standard input", model.d) do put(X) end
+      for X in csv_rows(io.stdin, "standard input", model.d) do put(X) end
     else
-      put((kbcd.read_data(o.x, { dtype = model.precision, label = o.label }, model.d)))
+      put((read_data(o.x, { dtype = model.precision, label = o.label }, model.d)))
     end
     out:close()
   end

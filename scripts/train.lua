@@ -1,7 +1,10 @@
 -- kbcd train: from files to a model file. What is not said is chosen for the data, and the choice is told.
 
 local kbcd = require "kbcd"
-local arguments, types = kbcd.training_arguments, kbcd.argument_types
+local run_settings = require "kbcd.descent.run_settings"
+local training_arguments = require "kbcd.command.training_arguments"
+local runtime = require "kbcd.runtime"
+local arguments, types = training_arguments, kbcd.argument_types
 
 local parser = kbcd.arguments("train", "Trains a model on files and writes it to one HDF5 file.")
 arguments.add(parser)
@@ -53,7 +56,7 @@ local function main()
   local s, notes = kbcd.choices(o, data)
   if checkpoint then
     s.checkpoint = checkpoint
-    checkpoint.settings.sigma, checkpoint.settings.kernel = o.sigma or s.sigma, kbcd.run_settings.kernel(s.kernel)
+    checkpoint.settings.sigma, checkpoint.settings.kernel = o.sigma or s.sigma, run_settings.kernel(s.kernel)
   end
   local X, test = data.X, data.test
   local function say(...) if not o.quiet then kbcd.say(...) end end
@@ -84,7 +87,7 @@ local function main()
     last = step
     if step.epoch_end then epoch_line(step) end
     if step.epoch_end and step.epoch == 1 and s.epochs > 1 then
-      local kept = kbcd.allreduce(kbcd.system.reserved())
+      local kept = kbcd.allreduce(runtime.memory.reserved())
       if kept > 0 then say("kept in memory for the next epochs: %.3g GB of blocks (%s) and factors", kept / 1e9, s.cache) end
     end
   end

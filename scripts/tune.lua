@@ -2,7 +2,9 @@
 -- lambdas of one sigma come from one run.
 
 local kbcd = require "kbcd"
-local arguments, types = kbcd.training_arguments, kbcd.argument_types
+local train_command = require "kbcd.command.train_command"
+local training_arguments = require "kbcd.command.training_arguments"
+local arguments, types = training_arguments, kbcd.argument_types
 
 local parser = kbcd.arguments("tune", "Searches sigma and lambda by held-out or k-fold error.")
 arguments.add(parser)
@@ -95,7 +97,7 @@ local function main()
   end
   kbcd.say("\nbest: %slambda = %g, error %s", best.sigma and ("sigma = %.4g, "):format(best.sigma) or "", best.lambda,
     scoring.show(data.task, { best.error }))
-  kbcd.say("%s", kbcd.train_command(o, best))
+  kbcd.say("%s", train_command(o, best))
 end
 
 kbcd.command("tune", main)

@@ -3,6 +3,7 @@
 -- `kbcd examples/rates --png PREFIX` also draws it. README.md in this folder explains what it shows.
 
 local kbcd = require "kbcd"
+local pad = require "kbcd.support.pad"
 local Matrix, rates, say = kbcd.Matrix, kbcd.rates, kbcd.say
 
 local parser = kbcd.arguments("examples/rates", "Theorem 1, Table 2 and Figure 4 of the paper, tried on small problems.")
@@ -51,7 +52,7 @@ local function sweep(x, sizes, spectrum, method)
     first, epochs[i] = first or last, last.epochs
   end
   local function power(key) return ("%s^%.2f"):format(x, growth(key, first, last, sizes[#sizes] / sizes[1])) end
-  say("%-12s %s %9d … %8d %s %8s %6d … %4d %7s %6.1f … %4.1f", spectrum, kbcd.pad(names[method], 16), first.bound,
+  say("%-12s %s %9d … %8d %s %8s %6d … %4d %7s %6.1f … %4.1f", spectrum, pad(names[method], 16), first.bound,
     last.bound, power "bound", power "order", first.observed, last.observed, power "observed", first.epochs, last.epochs)
   if x == "p" then table.insert(curves.orders, { title = names[method] .. ", " .. spectrum, x = sizes, y = epochs }) end
 end
@@ -82,7 +83,7 @@ end
 for _, method in ipairs{ "nystrom", "rf" } do
   local e, curve = errors(method, 10, 50)
   local solved = errors(method, 300, 1)[1]  -- an epoch of a single block solves the system
-  say("%s %12.4f %7.4f %7.4f %7.4f   %10.4f", kbcd.pad(names[method], 26), e[1], e[3], e[10], e[50], solved)
+  say("%s %12.4f %7.4f %7.4f %7.4f   %10.4f", pad(names[method], 26), e[1], e[3], e[10], e[50], solved)
   table.insert(curves.epochs, curve)
 end
 draw("epochs", "set xlabel 'epoch'\nset ylabel 'test RMSE'")

@@ -7,6 +7,7 @@
 -- predicted as deviations from the mean one; --clip puts predictions outside of 1 to 5 stars to 1 or 5.
 
 local kbcd = require "kbcd"
+local pad = require "kbcd.support.pad"
 local types = kbcd.argument_types
 
 local parser = kbcd.arguments("examples/reviews", "Star ratings from text: full kernel, Nyström and hashing, RMSE in stars.")
@@ -67,7 +68,7 @@ kbcd.command("examples/reviews", function()
     for l, scores in ipairs(path:predict(X:subset(held))) do errors[l] = rmse(scores, train.y:subset(held)) end
     local best = kbcd.scoring.best(errors)
     local model = fit(method, X, train.y.rows - mean, lambdas[best])
-    kbcd.say("%s RMSE %.4f  (%.4f held out, lambda = %g, %.1f s)", kbcd.pad(method, 8),
+    kbcd.say("%s RMSE %.4f  (%.4f held out, lambda = %g, %.1f s)", pad(method, 8),
       rmse(model[1]:predict(Xtest), test.y), errors[best], lambdas[best], kbcd.now() - start)
   end
 end)

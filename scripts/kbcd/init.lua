@@ -1,19 +1,41 @@
--- What `require "kbcd"` gives: the runtime's types and primitives, and by its name every file of this folder
--- (kbcd.nystrom is nystrom.lua), loaded when it is first used.
+-- What `require "kbcd"` gives: the runtime's types and primitives, and the public part of this folder, each file loaded when
+-- its name is first used. The list below is all of it; every name has a `help`. The other files are the library's own:
+-- require "kbcd.ROOM.FILE" reaches them, and they may change.
 
 local ffi = require "ffi"
 local runtime = require "kbcd.runtime"
 
+local rooms = {
+  algorithms = { "full_kernel", "nystrom", "random_features" },
+  descent = { "options" },
+  data = { "labels", "classes", "scoring", "preprocess", "training_data", "row_writer", "sum_by", "csr_builder" },
+  text = { "hash", "gram_matrix", "made_up_reviews", "package_synopses" },
+  vision = { "patch_filters" },
+  speech = { "speech_corpus", "recordings" },
+  files = { "model_file", "checkpoint", "output_file" },
+  reports = { "timers", "progress", "run_log", "read_log", "write_report", "line_plot" },
+  command = { "arguments", "argument_types", "command", "choices", "fit", "logged_fit" },
+  theory = { "rates", "circle_kernels", "circle_problem" },
+  repl = { "help" },
+  support = { "sorted_keys", "ordered_pairs" },
+}
+-- Tables of the runtime that the library uses and does not show.
+local own = { docs = true, terminal = true, job = true, timing = true, memory = true, library = true, files = true,
+  signals = true }
+
+local room_of = {}
+for room, names in pairs(rooms) do for _, name in ipairs(names) do room_of[name] = room end end
+runtime.library.public = room_of
+
 local function load_module(kbcd, name)
-  if type(name) ~= "string" or not package.searchpath("kbcd." .. name, package.path) then
-    error(("kbcd has no '%s'; help() lists what there is"):format(tostring(name)), 2)
-  end
-  kbcd[name] = require("kbcd." .. name)
+  local room = room_of[name]
+  if not room then error(("kbcd has no '%s'; help() lists what there is"):format(tostring(name)), 2) end
+  kbcd[name] = require(("kbcd.%s.%s"):format(room, name))
   return kbcd[name]
 end
 
 local kbcd = setmetatable({}, { __index = load_module })
-for name, value in pairs(runtime) do kbcd[name] = value end
+for name, value in pairs(runtime) do if not own[name] then kbcd[name] = value end end
 
 local address = runtime.Matrix.ptr
 function runtime.Matrix:ptr()
@@ -33,11 +55,11 @@ for family, what in pairs{ kernel = "kernel", features = "feature map", speech =
   end })
 end
 
-runtime.system.docs.say = [[say(format, ...)
+runtime.docs.say = [[say(format, ...)
 Prints a line, formatted as by string.format, on rank 0 alone.]]
 function kbcd.say(format, ...)
   if runtime.rank() == 0 then
-    if runtime.system.bar_shown then io.stderr:write("\r\27[K") end  -- progress draws its bar again at the next step
+    if runtime.terminal.bar_shown then io.stderr:write("\r\27[K") end  -- progress draws its bar again at the next step
     io.stdout:write(format:format(...), "\n")
     io.stdout:flush()
   end

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "modules/data/loader.hpp"
-#include "tests/bytes.hpp"
+#include "tests/support/bytes.hpp"
 
 namespace kbcd::fuzz {
 

@@ -6,6 +6,7 @@
 
 local cjson = require "cjson"
 local kbcd = require "kbcd"
+local outside_mpi = require "kbcd.support.outside_mpi"
 local data, fit, launch = require "kbcd.bench.data", require "kbcd.bench.fit", require "kbcd.bench.launch"
 
 local against, seed = {}, 1
@@ -31,7 +32,7 @@ end
 
 local function peer(s)
   local command = ("%s OPENBLAS_CORETYPE=%s OMP_NUM_THREADS=%d OPENBLAS_NUM_THREADS=%d %s '%s' '%s'"):format(
-    kbcd.outside_mpi(), kbcd.version():match("%((%w+) kernels"), kbcd.threads(), kbcd.threads(), python(), script,
+    outside_mpi(), kbcd.version():match("%((%w+) kernels"), kbcd.threads(), kbcd.threads(), python(), script,
     cjson.encode(s))
   local text, status = launch.output(command)
   if status ~= 0 then error("scikit-learn's run failed; the command was: " .. command, 0) end

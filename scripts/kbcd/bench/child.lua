@@ -2,6 +2,7 @@
 
 local cjson = require "cjson"
 local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
 local data, fit = require "kbcd.bench.data", require "kbcd.bench.fit"
 
 -- Seconds that a check adds to a call of all ranks: the least of many short rounds, in which nothing else came between.
@@ -9,7 +10,7 @@ local function seconds_of_check()
   local rounds, calls, least = 200, 20, { [true] = math.huge, [false] = math.huge }
   for round = 1, 2 * rounds do
     local on = round % 2 == 0
-    kbcd.system.set_checking(on)
+    runtime.job.set_checking(on)
     kbcd.barrier()
     local start = kbcd.now()
     for _ = 1, calls do kbcd.barrier() end
@@ -28,10 +29,10 @@ end
 local s = cjson.decode(arg[1])
 local set = data.images(s.images)
 if s.warm then warm_up(s, set) end
-local before = kbcd.system.checked_calls()
+local before = runtime.job.checked_calls()
 local result = fit(s, set)
 if kbcd.size() > 1 then
-  result.checked_calls = kbcd.system.checked_calls() - before
+  result.checked_calls = runtime.job.checked_calls() - before
   result.check_seconds = seconds_of_check()
 end
 result.bytes = kbcd.allreduce_max(data.bytes(set))

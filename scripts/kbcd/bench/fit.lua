@@ -6,6 +6,7 @@
 -- was not within a primitive, so Lua's), check (numbers that must be the same on any number of ranks) }.
 
 local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
 local data = require "kbcd.bench.data"
 
 local names = { full = "full kernel", nystrom = "Nyström", rf = "random features" }
@@ -37,10 +38,10 @@ local function speedometer(peak)
   local every = 2
   function meter.ask()
     if not peak or kbcd.allreduce_max(kbcd.now() - last) < every then return end
-    local start, inside = kbcd.now(), kbcd.system.seconds_in_primitives()
+    local start, inside = kbcd.now(), runtime.timing.seconds_in_primitives()
     sum, count, last = sum + peak(), count + 1, kbcd.now()
     meter.seconds = meter.seconds + last - start
-    meter.inside = meter.inside + kbcd.system.seconds_in_primitives() - inside
+    meter.inside = meter.inside + runtime.timing.seconds_in_primitives() - inside
   end
   function meter.mean() return count > 0 and sum / count or nil end
   return meter
@@ -50,12 +51,12 @@ local function fit(_, s, set, peak)
   local result, last, before, meter = { epochs = {} }, nil, 0, speedometer(peak)
   kbcd.timers.reset()
   kbcd.barrier()
-  local start, inside = kbcd.now(), kbcd.system.seconds_in_primitives()
+  local start, inside = kbcd.now(), runtime.timing.seconds_in_primitives()
   for step in steps(s, set) do
     if step.epoch == 1 then meter.ask() end
     if step.epoch_end then
       if step.epoch == 1 then
-        local primitives = kbcd.system.seconds_in_primitives() - inside - meter.inside
+        local primitives = runtime.timing.seconds_in_primitives() - inside - meter.inside
         result.lua = kbcd.allreduce(1 - primitives / (kbcd.now() - start - meter.seconds)) / kbcd.size()
       end
       result.epochs[step.epoch] = kbcd.allreduce_max(step.seconds - before)

@@ -4,7 +4,7 @@
 -- data).
 
 local cjson = require "cjson"
-local kbcd = require "kbcd"
+local outside_mpi = require "kbcd.support.outside_mpi"
 local launch = {}
 
 local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
@@ -31,7 +31,7 @@ end
 
 local function run(_, s, where)
   local program = launch.output("readlink /proc/$PPID/exe"):match("[^\n]+")
-  local command = ("%s %s %s --threads %d %s -e %s %s"):format(kbcd.outside_mpi(), mpirun(where.ranks), quoted(program),
+  local command = ("%s %s %s --threads %d %s -e %s %s"):format(outside_mpi(), mpirun(where.ranks), quoted(program),
     where.threads, where.memory and ("--memory %.0f"):format(where.memory) or "", quoted('require "kbcd.bench.child"'),
     quoted(cjson.encode(s)))
   local text, status = launch.output(command)

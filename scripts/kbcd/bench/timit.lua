@@ -6,6 +6,7 @@
 -- c n² (seconds an entry) + n/b (seconds of a solve).
 
 local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
 local data = require "kbcd.bench.data"
 local Matrix = kbcd.Matrix
 
@@ -35,7 +36,7 @@ end
 return function(bench)
   local t = bench.sizes.timit
   local needed = t.n * (4 * t.d + 5 * 8 * t.k)  -- X; Y, α and what products of them need
-  if needed > kbcd.system.memory_available() then
+  if needed > runtime.memory.available() then
     return bench.skip("timit", ("about %.0f GB of free memory"):format(needed / 2 ^ 30))
   end
   local c, solve = share_of_kernel(), solve_seconds(t.b, t.k)

@@ -1,0 +1,152 @@
+// KernelBlock, RandomFeaturesBlock and Selector in Lua, and `*` for everything that can be multiplied.
+#include "bindings/glue/def.hpp"
+#include "core/blas.hpp"
+#include "core/elementwise.hpp"
+#include "modules/blocks/block.hpp"
+#include "modules/blocks/selector.hpp"
+
+namespace kbcd {
+
+struct BlockT {
+  std::shared_ptr<Block> block;
+};
+struct SelectorT {
+  Selector selector;
+};
+
+namespace lua {
+namespace {
+
+Matrix multiply(sol::this_state L, sol::object a, sol::object b) {
+  RunningState here(L);
+  bool numbers = a.get_type() == sol::type::number || b.get_type() == sol::type::number;
+  if (numbers && (a.is<Matrix>() || b.is<Matrix>())) {
+    Matrix m = (a.is<Matrix>() ? a : b).as<Matrix&>().clone();
+    scale(m, (a.is<Matrix>() ? b : a).as<double>());
+    return m;
+  }
+  if (b.is<Matrix>()) {
+    auto& right = b.as<Matrix&>();
+    if (a.is<Matrix>()) return blas::product(a.as<Matrix&>(), right);
+    if (a.is<Block>()) return a.as<Block&>().times(right);
+    if (a.is<BlockT>()) return a.as<BlockT&>().block->t_times(right);
+    if (a.is<Selector>()) return a.as<Selector&>().times(right);
+    if (a.is<SelectorT>()) return a.as<SelectorT&>().selector.t_times(right);
+  }
+  fail("cannot multiply {} by {}", describe(L, 1), describe(L, 2));
+}
+
+Keep keep_option(const Options& options) {
+  auto given = options.get<std::string>("keep");
+  if (!given) return Keep::while_it_fits;
+  if (*given == "none") return Keep::none;
+  if (*given == "f32") return Keep::f32;
+  require(*given == "f16", "keep: \"none\", \"f32\" or \"f16\" expected, got \"{}\"", *given);
+  return Keep::f16;
+}
+
+std::optional<Index> rows_option(const Options& options) {
+  auto given = options.get<Index>("rows");
+  return given ? std::optional<Index>(*given) : std::nullopt;
+}
+
+void bind_block(sol::state_view lua, sol::table kbcd) {
+  auto type = kbcd.new_usertype<Block>("Block", sol::no_constructor);
+  document(lua, "Block", "B:t() * A, B * D",
+           "The n x b operator that KernelBlock and RandomFeaturesBlock give, this rank's rows of it. B:t() "
+           "* A is this\n"
+           "rank's part of a sum over the ranks (allreduce it); B * D is this rank's rows. Both are f64.\n"
+           "It is computed at the first product, kept while it fits the memory budget, else computed anew in "
+           "panels.");
+  def_field(type, "nrows", "This rank's rows.", [](const Block& b) { return b.rows(); });
+  def_field(type, "ncols", "The columns.", &Block::cols);
+  def_field(type, "dtype", "\"f32\" or \"f64\".", [](const Block& b) { return name(b.dtype()); });
+  def_field(type, "kept", "Whether its numbers are in memory now.", &Block::kept);
+  def_field(type, "bytes", "What it takes in memory on this rank.",
+            [](const Block& b) { return static_cast<double>(b.bytes()); });
+  def_field(type, "stays", "Whether it is in memory to stay.", &Block::stays);
+  def(lua, type, "Block:t()", "The transpose, for B:t() * A.", [](std::shared_ptr<Block> b) { return BlockT{b}; });
+  def(lua, type, "Block:gram([precision])",
+      "B' B of this rank's rows (allreduce it), in \"f32\" or \"f64\"; default: the block's.",
+      [](std::shared_ptr<Block> b, sol::optional<DType> precision) { return b->gram(precision.value_or(b->dtype())); });
+  def(lua, type, "Block:normal(A [, precision])", "B:gram(precision) and B:t() * A, from one pass over the block.",
+      [](std::shared_ptr<Block> b, const Matrix& a, sol::optional<DType> precision) {
+        auto normal = b->normal(a, precision.value_or(b->dtype()));
+        return std::make_tuple(normal.gram, normal.t_times);
+      });
+  def(lua, type, "Block:rows(J)", "Rows J of the whole block, on every rank. All ranks call it.",
+      [](std::shared_ptr<Block> b, const Index& j) { return b->rows(j); });
+  def(lua, type, "Block:square()",
+      "K(I, I) of a KernelBlock's own centres I, a b x b Matrix; each rank may call it alone.",
+      [](std::shared_ptr<Block> b) { return b->square(); });
+  def(lua, type, "Block:dense()", "This rank's rows as a Matrix.", [](std::shared_ptr<Block> b) { return b->dense(); });
+  def(lua, type, "Block:release()", "Forgets the numbers now; a later product computes them again.",
+      [](std::shared_ptr<Block> b) { b->release(); });
+  type[sol::meta_function::multiplication] = &multiply;
+  type[sol::meta_function::to_string] = [](const Block& b) {
+    return fmt::format("{} {}x{} {}{}", b.name(), b.rows(), b.cols(), name(b.dtype()),
+                       b.kept() ? ", kept in memory" : "");
+  };
+  refuse_unknown_fields(type);
+  auto transposed = kbcd.new_usertype<BlockT>("BlockT", sol::no_constructor);
+  transposed[sol::meta_function::multiplication] = &multiply;
+  transposed[sol::meta_function::to_string] = [](const BlockT& b) {
+    return fmt::format("{} {}x{} {}, transposed", b.block->name(), b.block->cols(), b.block->rows(),
+                       name(b.block->dtype()));
+  };
+  refuse_unknown_fields(transposed);
+}
+
+void bind_selector(sol::state_view lua, sol::table kbcd) {
+  auto type = kbcd.new_usertype<Selector>("SelectorType", sol::no_constructor);
+  def(lua, type, "Selector:t()", "The transpose, for S:t() * A.", [](const Selector& s) { return SelectorT{s}; });
+  type[sol::meta_function::multiplication] = &multiply;
+  type[sol::meta_function::to_string] = [](const Selector& s) {
+    return fmt::format("Selector {}x{}", s.n(), s.columns().size());
+  };
+  refuse_unknown_fields(type);
+  auto transposed = kbcd.new_usertype<SelectorT>("SelectorT", sol::no_constructor);
+  transposed[sol::meta_function::multiplication] = &multiply;
+  transposed[sol::meta_function::to_string] = [](const SelectorT& s) {
+    return fmt::format("Selector {}x{}, transposed", s.selector.columns().size(), s.selector.n());
+  };
+  refuse_unknown_fields(transposed);
+  kbcd["SelectorType"] = kbcd["SelectorT"] = kbcd["BlockT"] = sol::lua_nil;
+}
+
+}  // namespace
+
+void bind_blocks(sol::state_view lua, sol::table kbcd) {
+  bind_block(lua, kbcd);
+  bind_selector(lua, kbcd);
+  sol::usertype<Matrix> matrix = kbcd["Matrix"];
+  matrix[sol::meta_function::multiplication] = &multiply;
+
+  def(lua, kbcd, "KernelBlock(X, I, kernel [, options])",
+      "K([n], I): columns I of the kernel matrix of X, as an operator (see Block). All ranks call it.\n"
+      "options: rows (an Index: only these rows of X), centers (the DataSet that I numbers the rows of; X "
+      "unless given),\n"
+      "keep (\"f32\" or \"f16\": to stay in memory, if it fits the budget, until released; f16 takes half; \"none\": "
+      "never\nkept, the fastest for a block that is multiplied once).",
+      [](const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel, sol::optional<sol::table> table) {
+        Options options("KernelBlock", table, {"rows", "centers", "keep"});
+        auto centers = options.get<DataSet>("centers");
+        return kernel_block(x, columns, kernel, rows_option(options), centers ? *centers : x, keep_option(options));
+      });
+  def(lua, kbcd, "RandomFeaturesBlock(X, I, map [, options])",
+      "Z([n], I): columns I of the feature matrix of X under a map of kbcd.features, as an operator (see "
+      "Block).\n"
+      "options: rows (an Index: only these rows of X), keep (as for KernelBlock).",
+      [](const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map, sol::optional<sol::table> table) {
+        Options options("RandomFeaturesBlock", table, {"rows", "keep"});
+        return random_features_block(x, features, map, rows_option(options), keep_option(options));
+      });
+  def(lua, kbcd, "Selector(n, I)",
+      "The n x |I| matrix S with S(I[j], j) = 1: S * D scatters the rows of D to rows I of this rank's part "
+      "of n rows;\n"
+      "S:t() * A gathers this rank's part of rows I of A (allreduce it).",
+      [](Int n, const Index& columns) { return Selector(n, columns); });
+}
+
+}  // namespace lua
+}  // namespace kbcd

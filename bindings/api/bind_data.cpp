@@ -1,0 +1,203 @@
+// Distributed data in Lua: DataSet, Csr and load.
+#include <algorithm>
+#include <limits>
+
+#include "bindings/glue/columns.hpp"
+#include "core/timers.hpp"
+#include "modules/data/loader.hpp"
+#include "modules/data/spread.hpp"
+
+namespace kbcd::lua {
+namespace {
+
+template <class T>
+void take(const Options& options, const char* key, std::optional<T>& to) {
+  if (auto value = options.get<T>(key)) to = *value;
+}
+
+std::vector<ColumnName> column_names(const sol::object& value) {
+  std::vector<ColumnName> columns;
+  if (value.get_type() != sol::type::table) return {column_name("load: option label", value)};
+  auto list = value.as<sol::table>();
+  for (std::size_t i = 1; i <= list.size(); ++i) columns.push_back(column_name("load: option label", list[i]));
+  require(!columns.empty(), "load: option label: at least one column expected, got an empty list");
+  return columns;
+}
+
+LoadOptions load_options(const sol::optional<sol::table>& table) {
+  Options options("load", table,
+                  {"rows", "dtype", "scale", "path", "member", "sparse", "features", "label", "header", "names"});
+  LoadOptions o;
+  take(options, "rows", o.rows);
+  take(options, "dtype", o.dtype);
+  take(options, "scale", o.scale);
+  take(options, "path", o.path);
+  take(options, "member", o.member);
+  take(options, "sparse", o.sparse);
+  take(options, "features", o.features);
+  take(options, "header", o.header);
+  take(options, "names", o.names);
+  auto label = options.get<sol::object>("label");
+  if (label && label->get_type() != sol::type::lua_nil) o.label = column_names(*label);
+  return o;
+}
+
+// Sparse rows from entries in any order within a row; those of one column are summed, zeros dropped.
+Csr csr_from_entries(Int cols, const Matrix& starts, const Matrix& columns, const Matrix& values, bool unit_norm) {
+  for (auto& [name, m] : {std::pair("starts", starts), {"columns", columns}, {"values", values}})
+    require(m.rows() == 1 && m.dtype() == DType::f64, "Csr: {}: one row of f64 expected, got {} of {}", name, m.shape(),
+            kbcd::name(m.dtype()));
+  Matrix whole[] = {starts.contiguous(DType::f64), columns.contiguous(DType::f64), values.contiguous(DType::f64)};
+  Csr csr;
+  csr.rows = starts.cols() - 1, csr.cols = cols;
+  require(csr.rows >= 0 && columns.cols() == values.cols(), "Csr: rows + 1 starts, as many columns as values expected");
+  const double *s = whole[0].view<double>().data, *c = whole[1].view<double>().data, *v = whole[2].view<double>().data;
+  require(s[0] == 0 && s[csr.rows] == static_cast<double>(columns.cols()), "Csr: starts from 0 to {} expected",
+          columns.cols());
+  std::vector<std::pair<double, double>> row;
+  std::vector<double> kept;
+  for (Int i = 0; i < csr.rows; ++i) {
+    require(s[i] <= s[i + 1] && s[i + 1] <= s[csr.rows] && s[i] == std::floor(s[i]),
+            "Csr: row {} ends before it starts", i + 1);
+    row.clear();
+    for (auto e = static_cast<Int>(s[i]); e < static_cast<Int>(s[i + 1]); ++e) {
+      require(c[e] >= 1 && c[e] <= static_cast<double>(cols) && c[e] == std::floor(c[e]),
+              "Csr: row {}: columns within 1..{} expected, got {}", i + 1, cols, c[e]);
+      row.emplace_back(c[e], v[e]);
+    }
+    std::sort(row.begin(), row.end(), [](auto& a, auto& b) { return a.first < b.first; });
+    Int begin = csr.nnz();
+    double squares = 0;
+    for (std::size_t k = 0; k < row.size();) {
+      double column = row[k].first, sum = 0;
+      for (; k < row.size() && row[k].first == column; ++k) sum += row[k].second;
+      if (sum == 0) continue;
+      csr.columns.push_back(static_cast<std::int32_t>(column - 1));
+      kept.push_back(sum);
+      squares += sum * sum;
+    }
+    if (unit_norm)
+      for (Int e = begin; e < csr.nnz(); ++e) kept[e] /= std::sqrt(squares);
+    csr.starts.push_back(csr.nnz());
+  }
+  csr.values = Matrix(1, csr.nnz(), DType::f64);
+  std::copy(kept.begin(), kept.end(), csr.values.view<double>().data);
+  return csr;
+}
+
+void bind_csr(sol::state_view lua, sol::table kbcd) {
+  auto type = kbcd.new_usertype<Csr>("Csr", sol::no_constructor);
+  def_field(type, "nrows", "The number of rows.", [](const Csr& s) { return s.rows; });
+  def_field(type, "ncols", "The number of columns.", [](const Csr& s) { return s.cols; });
+  type[sol::meta_function::to_string] = [](const Csr& s) {
+    return fmt::format("Csr {}x{} {}, {} entries", s.rows, s.cols, name(s.dtype()), s.nnz());
+  };
+  refuse_unknown_fields(type);
+  kbcd["Csr"] = sol::lua_nil;
+  def(lua, kbcd, "Csr(cols, starts, columns, values [, dtype, unit_norm])",
+      "Sparse rows for DataSet.local_part: row i has values[starts[i] + 1 .. starts[i + 1]] in the columns (from 1) of the\n"
+      "same places. Three Matrices of one row, f64. The columns of a row may come in any order; what comes twice is summed.\n"
+      "unit_norm = false: whether rows get the length 1. csr_builder makes the three.",
+      [](Int cols, const Matrix& starts, const Matrix& columns, const Matrix& values, sol::optional<DType> dtype,
+         sol::optional<bool> unit_norm) {
+        require(cols >= 1 && cols <= std::numeric_limits<std::int32_t>::max(),
+                "Csr: 1..2^31 - 1 columns expected, got {}", cols);
+        return csr_from_entries(cols, starts, columns, values, unit_norm.value_or(false))
+            .to(dtype.value_or(DType::f32));
+      });
+}
+
+}  // namespace
+
+void bind_data(sol::state_view lua, sol::table kbcd) {
+  bind_csr(lua, kbcd);
+  auto type = kbcd.new_usertype<DataSet>("DataSet", sol::no_constructor);
+  def_call(
+      lua, kbcd["DataSet"], "DataSet(A)",
+      "n rows of d numbers spread over the ranks; each rank keeps its own rows of A, a Matrix that all have.\n"
+      "X.n and X.d are global; X.rows is this rank's part, a Matrix of X.local_n rows, and X.first the global number of its\n"
+      "first row. X.sparse: whether the rows are sparse; then there is no X.rows.",
+      [](const Matrix& a) { return DataSet::from_matrix(a); });
+  def_field(type, "n", "The number of rows over all ranks.", &DataSet::n);
+  def_field(type, "d", "The number of columns.", &DataSet::d);
+  def_field(type, "dtype", "\"f32\" or \"f64\".", [](const DataSet& x) { return name(x.dtype()); });
+  def_field(type, "rows", "This rank's rows of dense data, a Matrix.", [](const DataSet& x) { return x.local(); });
+  def_field(type, "local_n", "The number of rows of this rank.", &DataSet::local_n);
+  def_field(type, "sparse", "Whether the rows are sparse.", &DataSet::sparse);
+  def_field(type, "first", "The global number of this rank's first row.",
+            [](const DataSet& x) { return x.first() + 1; });
+  def(lua, type, "DataSet.generate(n, d, f)",
+      "f(first, last) gives rows first..last as a Matrix of d columns; each rank asks for its own.",
+      [](Int n, Int d, sol::protected_function f) {
+        return DataSet::generate(n, d, [&](Int first, Int count) -> Matrix {
+          return result_of<Matrix>("DataSet.generate: the function", f(first + 1, first + count));
+        });
+      });
+  def(lua, type, "DataSet.local_part(n, rows)",
+      "A data set of n rows from what each rank already holds, a Matrix or a Csr.",
+      [](Int n, sol::object rows, sol::this_state L) {
+        if (rows.is<Csr>()) return DataSet(n, rows.as<Csr&>(), "DataSet.local_part");
+        require(rows.is<Matrix>(), "DataSet.local_part: argument 2 (rows): Matrix or Csr expected, got {}",
+                describe(L, 2));
+        return DataSet(n, rows.as<Matrix&>().clone(), "DataSet.local_part");
+      });
+  def(lua, type, "DataSet.spread(rows)",
+      "A data set of the rows that each rank has, any number of them, one rank after the other. All ranks call it.",
+      [](const Matrix& rows) { return spread(rows, "DataSet.spread"); });
+  def(lua, type, "DataSet.share(n)", "The first and the last of this rank's rows of n.", [](Int n) {
+    require(n >= 0, "DataSet.share: a number of rows expected, got {}", n);
+    Layout layout = comm::layout(n);
+    Int first = layout.first(comm::rank());
+    return std::make_tuple(first + 1, first + layout.count(comm::rank()));
+  });
+  def(lua, type, "DataSet:fingerprint()",
+      "A text that any other number, row or order of rows would change; the same on any number of ranks. All ranks call it.",
+      [](const DataSet& x) { return x.fingerprint(); });
+  def(lua, type, "DataSet:gather(I)", "Rows I as a Matrix, on every rank. All ranks call it.",
+      [](const DataSet& x, const Index& rows) { return x.gather(rows); });
+  def(lua, type, "DataSet:gather_sparse(I)", "Rows I of sparse data as a Csr, on every rank. All ranks call it.",
+      [](const DataSet& x, const Index& rows) { return x.gather_sparse(rows); });
+  def(lua, type, "DataSet:subset(I)", "Rows I as a data set of their own, spread over the ranks. All ranks call it.",
+      [](const DataSet& x, const Index& rows) { return x.subset(rows); });
+  def(lua, type, "DataSet:local_rows(I)", "Where those of rows I that live on this rank are in X.rows, as an Index.",
+      [](const DataSet& x, const Index& rows) {
+        Timer timer("local rows");
+        return x.local_rows(rows);
+      });
+  def(lua, type, "DataSet:to(dtype)", "The same data as \"f32\" or \"f64\".",
+      [](const DataSet& x, DType dtype) { return x.to(dtype); });
+  def(lua, type, "DataSet:to_dense()", "The same data with dense rows.", [](const DataSet& x) { return x.to_dense(); });
+  def(lua, type, "DataSet:to_sparse()",
+      "The same data with sparse rows (CSR). Kernels and Fourier features work on them without making them dense.",
+      [](const DataSet& x) { return x.to_sparse(); });
+  type[sol::meta_function::to_string] = [](const DataSet& x) {
+    return fmt::format("DataSet {}x{} {}{}, {} rows here", x.n(), x.d(), name(x.dtype()), x.sparse() ? ", sparse" : "",
+                       x.local_n());
+  };
+  refuse_unknown_fields(type);
+
+  def(lua, kbcd, "load(path [, options])",
+      "X, y, classes: a DataSet from a file, its labels where it has any (an n x t DataSet), and their names where they are\n"
+      "no numbers (then y holds k - 1 for classes[k]). Each rank reads and keeps its own rows; all ranks call it.\n"
+      "Formats: .npy, .npz, idx, HDF5, libsvm, CSV and TSV; .npy, idx and text also gzipped.\n"
+      "options: rows (only the first so many), dtype; for arrays scale (u8 divided by 255; on by default for images), path\n"
+      "(of the dataset in an HDF5 file), member (of an .npz file); for libsvm sparse (true or false; default: where less\n"
+      "than a third of the entries is given), features (how many; default: the largest index); for CSV label (the column\n"
+      "that makes y, by name or number, or a list of them), header (true or false; default: by its look), names (true: the\n"
+      "only column holds labels; X has their numbers and y is nil).",
+      [](const std::string& path, sol::optional<sol::table> table, sol::this_state L) {
+        LoadOptions options = load_options(table);
+        std::string asked = path;
+        for (auto& [option, value] : options.given()) asked += fmt::format(", {} = {}", option, value);
+        comm::require_same("load", asked);
+        Loaded loaded = load(path, options);
+        sol::variadic_results results;  // no nils behind X: f(load(…)) passes on just what there is
+        results.push_back(sol::make_object(L, loaded.x));
+        if (loaded.y) results.push_back(sol::make_object(L, *loaded.y));
+        if (!loaded.y && !loaded.classes.empty()) results.push_back(sol::make_object(L, sol::lua_nil));
+        if (!loaded.classes.empty()) results.push_back(sol::make_object(L, sol::as_table(loaded.classes)));
+        return results;
+      });
+}
+
+}  // namespace kbcd::lua

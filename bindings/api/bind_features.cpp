@@ -1,0 +1,90 @@
+// Feature maps in Lua: features.<name>{kernel, p, seed} for each registered one, and features.custom for one
+// written in Lua.
+#include "bindings/glue/def.hpp"
+#include "modules/features/columns.hpp"
+
+namespace kbcd::lua {
+namespace {
+
+// map(X, I) as a Lua function of a panel of rows.
+class LuaMap : public FeatureMap {
+ public:
+  LuaMap(std::string name, Int p, Callback map) : name_(std::move(name)), p_(p), map_(std::move(map)) {}
+
+  std::string name() const override { return name_; }
+  Int p() const override { return p_; }
+  std::string describe() const override { return fmt::format("{}{{p={}}}", name_, p_); }
+  bool main_thread_only() const override { return true; }
+  std::shared_ptr<FeatureBlock> block(const Index& features, Int, DType) const override {
+    return std::make_shared<Columns>(map_, features);
+  }
+
+ private:
+  struct Columns : FeatureBlock {
+    Columns(Callback map, Index features) : map(std::move(map)), features(std::move(features)) {}
+    void apply(View<float> x, View<float> z) const override { call(x, z); }
+    void apply(View<double> x, View<double> z) const override { call(x, z); }
+
+    template <class T>
+    void call(View<T> x, View<T> z) const {
+      Matrix panel(x.rows, x.cols, dtype_of<T>);
+      for (Int i = 0; i < x.rows; ++i) std::copy_n(x.line(i), x.cols, panel.view<T>().line(i));
+      Matrix out = result_of<Matrix>("features.custom: map", map(panel, features));
+      require(out.rows() == z.rows && out.cols() == z.cols, "features.custom: map must return {}x{}, got {}", z.rows,
+              z.cols, out.shape());
+      out = out.contiguous(dtype_of<T>);
+      for (Int i = 0; i < z.rows; ++i) std::copy_n(out.view<T>().line(i), z.cols, z.line(i));
+    }
+
+    Callback map;
+    Index features;
+  };
+
+  std::string name_;
+  Int p_;
+  Callback map_;
+};
+
+}  // namespace
+
+void bind_features(sol::state_view lua, sol::table kbcd) {
+  auto type = kbcd.new_usertype<FeatureMap>("FeatureMap", sol::no_constructor);
+  def_field(type, "name", "Its name.", &FeatureMap::name);
+  def_field(type, "p", "The number of features.", &FeatureMap::p);
+  type[sol::meta_function::to_string] = &FeatureMap::describe;
+  refuse_unknown_fields(type);
+
+  sol::table features = lua.create_table();
+  kbcd["features"] = features;
+  for (auto& format : feature_map_formats()) {
+    std::string owner = "features." + format.name, heading = owner + "{kernel, p, seed}";
+    def(lua, features, heading.c_str(), ("p random features: z_j(x) = " + format.formula).c_str(),
+        [owner, make = format.make](sol::table table) {
+          Options options(owner.c_str(), table, {"kernel", "p", "seed"});
+          auto kernel = options.get<std::shared_ptr<Kernel>>("kernel");
+          auto p = options.get<Int>("p");
+          require(kernel && p, "{}: kernel and p expected", owner);
+          return make(*kernel, *p, checked_seed(owner.c_str(), options.get<Int>("seed")));
+        });
+  }
+  def(lua, features, "features.columns{p}",
+      "The p columns of X themselves, z_j(x) = x_j: for rows that are features already, such as those of Documents:hash.",
+      [](sol::table table) -> std::shared_ptr<FeatureMap> {
+        auto p = Options("features.columns", table, {"p"}).get<Int>("p");
+        require(p.has_value(), "features.columns: p, the number of columns of X, expected");
+        return std::make_shared<ColumnsMap>(*p);
+      });
+  def(lua, features, "features.custom{p, map, name}",
+      "A map written in Lua: map(X, I) gets a Matrix of rows and an Index of features and returns their "
+      "values, a row each.\n"
+      "Feature j must depend on j alone, not on the other features of the block.",
+      [](sol::table table) -> std::shared_ptr<FeatureMap> {
+        Options options("features.custom", table, {"p", "map", "name"});
+        auto p = options.get<Int>("p");
+        auto map = options.get<sol::protected_function>("map");
+        require(p && map && *p >= 1, "features.custom: p >= 1 and map expected");
+        return std::make_shared<LuaMap>(options.get<std::string>("name").value_or("custom"), *p, Callback(*map));
+      });
+}
+
+}  // namespace kbcd::lua

@@ -1,0 +1,68 @@
+// local_solve and reusable Cholesky factors in Lua.
+#include <cstdio>
+
+#include "bindings/glue/def.hpp"
+#include "core/comm.hpp"
+#include "core/elementwise.hpp"
+#include "modules/solve/factor.hpp"
+
+namespace kbcd::lua {
+
+void bind_solve(sol::state_view lua, sol::table kbcd) {
+  auto type = kbcd.new_usertype<Factor>("Factor", sol::no_constructor);
+  def_field(type, "n", "The size of H.", &Factor::size);
+  def_field(type, "jitter", "What was added to the diagonal of H.", &Factor::jitter);
+  def_field(type, "lower", "L, a Matrix.", [](const Factor& f) { return f.lower(); });
+  def(lua, type, "Factor:solve(B)", "H^-1 B, in f64.", [](const Factor& f, const Matrix& b) { return f.solve(b); });
+  def(lua, type, "Factor:times(B)", "H B, in f64.", [](const Factor& f, const Matrix& b) { return f.times(b); });
+  type[sol::meta_function::to_string] = [](const Factor& f) {
+    return fmt::format("Factor {}x{}{}", f.size(), f.size(),
+                       f.jitter() > 0 ? fmt::format(", jitter {:.3g}", f.jitter()) : "");
+  };
+  refuse_unknown_fields(type);
+
+  def(lua, kbcd, "chol(H [, options])",
+      "The Cholesky factor of a positive definite H, in f64, to solve with more than once: "
+      "chol(H):solve(B).\n"
+      "options: jitter (true: add a growing multiple of I until it works; F.jitter tells how much).",
+      [](const Matrix& h, sol::optional<sol::table> table) {
+        Options options("chol", table, {"jitter"});
+        return factor_all({h}, options.get<bool>("jitter").value_or(false), {"chol"})[0];
+      });
+  def(lua, kbcd, "chol_all(list [, options])",
+      "The factors of a list of matrices, as a list: computed at the same time, on as many threads. options as for "
+      "chol, and\noverwrite (true: the matrices are used up, which saves copies of them) and names (what to call them in messages).",
+      [](sol::this_state L, sol::table list, sol::optional<sol::table> table) {
+        Options options("chol_all", table, {"jitter", "overwrite", "names"});
+        auto given = options.get<sol::table>("names");
+        bool overwrite = options.get<bool>("overwrite").value_or(false);
+        std::vector<Matrix> matrices;
+        std::vector<std::string> names;
+        for (std::size_t i = 1; i <= list.size(); ++i) {
+          sol::object entry = list[i];
+          require(entry.is<Matrix>(), "chol_all: element {} of the list is not a Matrix", i);
+          matrices.push_back(entry.as<Matrix>());
+          names.push_back(given ? given->get_or<std::string>(i, "chol_all") : "chol_all");
+        }
+        sol::table factors(L, sol::create);
+        for (auto& factor : factor_all(matrices, options.get<bool>("jitter").value_or(false), names, overwrite))
+          factors.add(factor);
+        return factors;
+      });
+  def(lua, kbcd, "local_solve(H, B [, options])",
+      "H^-1 B by Cholesky in f64, on this rank. options as for chol; when jitter was added, a line on stderr "
+      "says how much.",
+      [](const Matrix& h, const Matrix& b, sol::optional<sol::table> table) {
+        Options options("local_solve", table, {"jitter"});
+        require(h.rows() == b.rows(), "local_solve: H and B must have as many rows, got {} and {}", h.shape(),
+                b.shape());
+        require(all_finite(b), "local_solve: B, {}, has NaN or Inf in it", b.shape());
+        Factor factor = factor_all({h}, options.get<bool>("jitter").value_or(false), {"local_solve"})[0];
+        if (factor.jitter() > 0 && comm::rank() == 0)
+          fmt::print(stderr, "local_solve: {} matrix is not positive definite; added {:.3g} to its diagonal\n",
+                     h.shape(), factor.jitter());
+        return factor.solve(b);
+      });
+}
+
+}  // namespace kbcd::lua

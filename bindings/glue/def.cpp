@@ -1,0 +1,200 @@
+#include "bindings/glue/def.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "core/timers.hpp"
+
+namespace kbcd::lua {
+namespace {
+
+std::uint64_t seed_of_program = 1;
+
+lua_State* running = nullptr;
+double in_primitives = 0;  // seconds
+
+constexpr const char* docs_key = "kbcd.docs";
+
+using Function = std::function<int(lua_State*)>;
+
+int call(lua_State* L, Function& f) {
+  RunningState here(L);
+  try {
+    return f(L);
+  } catch (const std::bad_alloc&) {
+    luaL_where(L, 1);
+    lua_pushstring(L, "out of memory");
+  } catch (const std::exception& e) {
+    luaL_where(L, 1);
+    lua_pushstring(L, e.what());
+  }
+  lua_concat(L, 2);
+  return lua_error(L);  // outside the catch block, so that the exception is already destroyed
+}
+
+int call_function(lua_State* L) {
+  return call(L, *static_cast<Function*>(lua_touserdata(L, lua_upvalueindex(1))));
+}
+
+int call_collected_function(lua_State* L) {
+  return call(L, sol::stack::get<sol::user<Function>>(L, lua_upvalueindex(1)));
+}
+
+}  // namespace
+
+RunningState::RunningState(lua_State* L) : before_(std::exchange(running, L)), start_(before_ ? 0 : now()) {}
+
+RunningState::~RunningState() {
+  running = before_;
+  if (!before_) in_primitives += now() - start_;
+}
+
+double seconds_in_primitives() {
+  return in_primitives;
+}
+
+lua_State* running_state() {
+  return running;
+}
+
+std::string describe(lua_State* L, int index) {
+  switch (lua_type(L, index)) {
+    case LUA_TNONE:
+      return "nothing";
+    case LUA_TNUMBER:
+      return fmt::format("{}", lua_tonumber(L, index));
+    case LUA_TSTRING:
+      return fmt::format("the string '{}'", std::string_view(lua_tostring(L, index)).substr(0, 40));
+    case LUA_TUSERDATA: {
+      std::string name = "userdata";
+      if (luaL_getmetafield(L, index, "__name")) {
+        if (lua_type(L, -1) == LUA_TSTRING) name = lua_tostring(L, -1);  // "sol.kbcd::Matrix" and the like
+        lua_pop(L, 1);
+      }
+      auto start = name.rfind("::");  // also of "std::shared_ptr<kbcd::Block>"
+      start = start == name.npos ? 0 : start + 2;
+      auto end =
+          std::find_if(name.begin() + start, name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_'; });
+      name = std::string(name.begin() + start, end);
+      if (name == "BlockT" || name == "SelectorT") return "transposed " + name.substr(0, name.size() - 1);
+      return name;
+    }
+  }
+  return luaL_typename(L, index);
+}
+
+Signature::Signature(std::string_view heading) {
+  auto open = heading.find_first_of("({");
+  name = heading.substr(0, open);
+  auto dot = name.find_last_of(".:");
+  key = dot == name.npos ? name : name.substr(dot + 1);
+  if (dot != name.npos && name[dot] == ':') args.push_back("self");
+  if (open != heading.npos && heading[open] == '{') {
+    table = heading.substr(open);
+    return;
+  }
+  std::string arg;
+  for (char c : heading.substr(std::min(open, heading.size()))) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+      arg += c;
+    } else if (!arg.empty()) {
+      args.push_back(std::exchange(arg, ""));
+    }
+    if (c == ')') break;
+  }
+}
+
+void bad_argument(lua_State* L, const Signature& signature, int index, const std::string& expected) {
+  bool method = !signature.args.empty() && signature.args[0] == "self";
+  if (method && index == 1)
+    fail("{}: {} expected before the colon, got {} (write object:{}(…))", signature.name, expected, describe(L, 1),
+         signature.key);
+  if (!signature.table.empty())
+    fail("{}: a table {} expected, got {}", signature.name, signature.table, describe(L, index));
+  int number = method ? index - 1 : index;
+  std::string name = index <= static_cast<int>(signature.args.size()) ? " (" + signature.args[index - 1] + ")" : "";
+  fail("{}: argument {}{}: {} expected, got {}", signature.name, number, name, expected, describe(L, index));
+}
+
+void too_many_arguments(const Signature& signature, int expected, int got) {
+  int self = !signature.args.empty() && signature.args[0] == "self";
+  fail("{}: at most {} arguments expected, got {}", signature.name, expected - self, got - self);
+}
+
+sol::table docs(lua_State* L) {
+  sol::state_view lua(L);
+  sol::object table = lua.registry()[docs_key];
+  if (table.get_type() != sol::type::table) table = lua.registry()[docs_key] = lua.create_table();
+  return table;
+}
+
+void document(lua_State* L, const std::string& name, const std::string& heading, const std::string& text) {
+  docs(L)[name] = heading + "\n" + text;
+}
+
+sol::object make_function(lua_State* L, Function f) {
+  static std::deque<Function> kept;  // as long as the program: Lua may call them to its last moment
+  lua_pushlightuserdata(L, &kept.emplace_back(std::move(f)));
+  lua_pushcclosure(L, call_function, 1);
+  return sol::stack::pop<sol::object>(L);
+}
+
+sol::object make_collected_function(lua_State* L, Function f) {
+  sol::stack::push<sol::user<Function>>(L, std::move(f));
+  lua_pushcclosure(L, call_collected_function, 1);
+  return sol::stack::pop<sol::object>(L);
+}
+
+namespace {
+
+std::string key_text(lua_State* L, const sol::object& key) {
+  if (key.is<std::string>()) return key.as<std::string>();
+  key.push();
+  std::string text = describe(L, -1);
+  lua_pop(L, 1);
+  return text;
+}
+
+std::string_view help_name(std::string_view type) {
+  constexpr std::string_view transposed = "transposed ";
+  return type.starts_with(transposed) ? type.substr(transposed.size()) : type;
+}
+
+}  // namespace
+
+void no_such_field(lua_State* L, const char* type, const sol::object& key) {
+  fail("{} has no field or method '{}'; help(\"{}\") lists what it has", type, key_text(L, key), help_name(type));
+}
+
+void cannot_set_field(lua_State* L, const char* type, const sol::object& key) {
+  fail("{} has no field '{}' that can be set; help(\"{}\") lists what it has", type, key_text(L, key), help_name(type));
+}
+
+Options::Options(const char* owner, sol::optional<sol::table> table, std::vector<std::string> known)
+    : owner_(owner), table_(std::move(table)) {
+  if (!table_) return;
+  for (auto& [key, value] : *table_) {
+    std::string text = key.is<std::string>() ? key.as<std::string>() : "a value without a name";
+    require(key.is<std::string>() && std::find(known.begin(), known.end(), text) != known.end(),
+            "{}: unknown option '{}'; known: {}", owner_, text, fmt::join(known, ", "));
+  }
+}
+
+void Options::complain(const char* key, const std::string& expected, const std::string& got) const {
+  fail("{}: option {}: {} expected, got {}", owner_, key, expected, got);
+}
+
+std::uint64_t default_seed() {
+  return seed_of_program;
+}
+
+void set_default_seed(std::uint64_t seed) {
+  seed_of_program = seed;
+}
+
+std::uint64_t checked_seed(const char* owner, sol::optional<Int> seed) {
+  require(!seed || *seed >= 0, "{}: a seed of 0 or more expected, got {}", owner, seed ? *seed : 0);
+  return seed ? static_cast<std::uint64_t>(*seed) : default_seed();
+}
+
+}  // namespace kbcd::lua

@@ -1,0 +1,151 @@
+#include "bindings/program/files.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "bindings/glue/def.hpp"
+#include "core/access.hpp"
+#include "core/checksum.hpp"
+
+namespace kbcd::lua {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What was written to a file, or to the list of a folder, is on the disk.
+bool sync(const std::string& path) {
+  access::reading(path);
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  bool good = fsync(descriptor) == 0;
+  return close(descriptor) == 0 && good;
+}
+
+// By a new file of that name.
+bool is_replaceable(const std::string& path) {
+  access::writing(path);
+  std::error_code error;
+  auto status = fs::status(path, error);
+  return !fs::exists(status) || fs::is_regular_file(status);
+}
+
+bool is_file(const std::string& path) {
+  access::reading(path);
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+// Where a path leads: of a link, the file behind it.
+std::string real_path(const std::string& path) {
+  access::writing(path);
+  std::error_code error;
+  auto real = fs::canonical(path, error);
+  return error ? path : real.string();
+}
+
+// Also where one of them, or both, are not there yet.
+bool same_file(const std::string& a, const std::string& b) {
+  access::reading(a);
+  access::reading(b);
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  auto place = [&](const std::string& path) { return fs::weakly_canonical(fs::absolute(path, error), error); };
+  return place(a) == place(b);
+}
+
+// Why no new file can be made in the folder of a path; nothing if one can. The one that tries it has a name of its own.
+sol::optional<std::string> obstacle(const std::string& path) {
+  access::writing(path);
+  std::string trial = (fs::path(path).parent_path() / ".kbcd.XXXXXX").string();
+  int descriptor = mkstemp(trial.data());
+  if (descriptor < 0) return std::string(std::strerror(errno));
+  close(descriptor);
+  unlink(trial.c_str());
+  return sol::nullopt;
+}
+
+// What may read and write `path`, if it is there, may do so with `other`.
+void copy_mode(const std::string& path, const std::string& other) {
+  access::writing(path);
+  access::writing(other);
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) chmod(other.c_str(), status.st_mode & 07777);
+}
+
+// Files that this process has locked, by their names; the system unlocks them when the process ends, however it does.
+std::map<std::string, int> locked;
+
+// Whether the file of that name, which is made, is now this process's alone.
+bool lock(const std::string& path) {
+  access::writing(path);
+  if (locked.contains(path)) return true;
+  for (;;) {
+    int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    require(descriptor >= 0, "{}: cannot be written ({})", path, std::strerror(errno));
+    bool free = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    bool taken = !free && errno == EWOULDBLOCK;
+    struct stat status {};
+    bool named = fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+    if (named && !taken) {  // or the file system has no locks: then there is nothing to look at
+      locked[path] = descriptor;
+      return true;
+    }
+    close(descriptor);
+    if (taken) return false;  // else whoever had it removed it just now
+  }
+}
+
+void unlock(const std::string& path) {
+  auto found = locked.find(path);
+  if (found == locked.end()) return;
+  unlink(path.c_str());
+  close(found->second);
+  locked.erase(found);
+}
+
+// The numbers of a matrix, row by row, as 8 bytes each: "f8" as they are, "i8" as whole numbers.
+std::string bytes_of(const Matrix& a, const std::string& kind) {
+  require(kind == "f8" || kind == "i8", "files.bytes: \"f8\" or \"i8\" expected, got '{}'", kind);
+  Matrix rows = a.contiguous(DType::f64);
+  const double* from = rows.view<double>().data;
+  std::string bytes(reinterpret_cast<const char*>(from), rows.size() * sizeof *from);
+  for (Int i = 0; kind == "i8" && i < rows.size(); ++i) {
+    auto whole = static_cast<std::int64_t>(from[i]);
+    std::memcpy(bytes.data() + i * sizeof whole, &whole, sizeof whole);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void bind_files(sol::table files) {
+  files["sync"] = &sync;
+  files["link"] = [](const std::string& path, const std::string& second) {
+    access::writing(path);
+    access::writing(second);
+    return link(path.c_str(), second.c_str()) == 0;
+  };
+  files["is_replaceable"] = &is_replaceable;
+  files["is_file"] = &is_file;
+  files["real_path"] = &real_path;
+  files["same_file"] = &same_file;
+  files["obstacle"] = &obstacle;
+  files["copy_mode"] = &copy_mode;
+  files["lock"] = &lock;
+  files["unlock"] = &unlock;
+  files["bytes"] = &bytes_of;
+  files["checksum"] = [](const std::string& text) {
+    Checksum sum;
+    sum.add(text.data(), text.size());
+    return Checksum::text(sum.value());
+  };
+}
+
+}  // namespace kbcd::lua

@@ -1,0 +1,20 @@
+-- command(name, main): runs a command of the program. What is wrong with its files or options is told in a line, without the
+-- traceback that helps only who writes Lua; KBCD_TRACE=1 brings it back, and a bug always has it.
+
+local kbcd = require "kbcd"
+local without_places = require "kbcd.support.without_places"
+local runtime = require "kbcd.runtime"
+
+local function describe(e)
+  local text = tostring(e)
+  if os.getenv("KBCD_TRACE") or text:find("attempt to ", 1, true) then return debug.traceback(text, 2) end
+  return without_places(text)
+end
+
+return function(name, main)
+  local good, message = xpcall(main, describe)
+  if good then return end
+  io.stdout:flush()
+  local rank = kbcd.size() > 1 and ("[rank %d/%d] "):format(kbcd.rank(), kbcd.size()) or ""
+  runtime.job.abort(("%skbcd %s: %s"):format(rank, name, message))
+end

@@ -1,0 +1,92 @@
+-- How good scores are: shares of wrong classes, root mean squared errors, confusion. S is this rank's scores, a row each;
+-- y a DataSet of class numbers 1..k, or of real targets. Every rank calls these together and gets the same.
+
+local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
+
+local scoring = {}
+
+-- f(i, class of row i, class with the largest score) for this rank's rows.
+local function each(S, y, f)
+  if S.nrows == 0 then return end
+  local best, rows = S:argmax(2), y.rows
+  for i = 1, S.nrows do f(i, rows(i, 1), best(i, 1)) end
+end
+
+runtime.docs["scoring.require_finite"] = [[scoring.require_finite(S, first, what)
+An error with the row where a score is NaN or Inf: no class is right or wrong by it. Row 1 of S is row `first` of `what`.]]
+function scoring.require_finite(S, first, what)
+  if S:finite() then return end
+  for i = 1, S.nrows do
+    for j = 1, S.ncols do
+      local score = S(i, j)
+      if score ~= score or math.abs(score) == math.huge then
+        error(("row %d of %s: score %d is %g, no finite number: the row is too far from those that the model was trained " ..
+          "on, or the model is of no use; scale the data, or use f64"):format(first + i - 1, what, j, score), 0)
+      end
+    end
+  end
+end
+
+runtime.docs["scoring.wrong"] = [[scoring.wrong(S, y [, top])
+The share of rows whose class number y is not among the `top` (1) largest scores.]]
+function scoring.wrong(S, y, top)
+  local wrong = 0
+  each(S, y, function(i, class, best)
+    local before = class == best and 0 or 1
+    if before > 0 and (top or 1) > 1 then
+      before = 0
+      for j = 1, S.ncols do if S(i, j) > S(i, class) then before = before + 1 end end
+    end
+    if before >= (top or 1) then wrong = wrong + 1 end
+  end)
+  return kbcd.allreduce(wrong) / y.n
+end
+
+runtime.docs["scoring.rmse"] = [[scoring.rmse(S, y)
+The root of the mean squared error over all rows and columns; and a list of those of each column.]]
+function scoring.rmse(S, y)
+  local squares = S.nrows > 0 and (S - y.rows:to("f64")):square():sum(1) or kbcd.Matrix.zeros(1, S.ncols)
+  kbcd.allreduce(squares)
+  local columns = {}
+  for j = 1, S.ncols do columns[j] = math.sqrt(squares(1, j) / y.n) end
+  return math.sqrt(squares:sum() / (y.n * S.ncols)), columns
+end
+
+runtime.docs["scoring.confusion"] = [[scoring.confusion(S, y)
+A k x k Matrix: how many rows of class i have their largest score in class j.]]
+function scoring.confusion(S, y)
+  local counts = kbcd.Matrix.zeros(S.ncols, S.ncols)
+  each(S, y, function(_, class, best) counts:set(class, best, counts(class, best) + 1) end)
+  return (kbcd.allreduce(counts))
+end
+
+runtime.docs["scoring.errors"] = [[scoring.errors(task, list, y, what)
+For each scores of a list (a λ each): the share of wrong classes ("classify") or the root mean squared error ("regress").
+Scores that are not finite are an error, with their row of `what`.]]
+function scoring.errors(task, list, y, what)
+  local errors = {}
+  for l, S in ipairs(list) do
+    scoring.require_finite(S, y.first, what)
+    errors[l] = task == "classify" and scoring.wrong(S, y) or (scoring.rmse(S, y))
+  end
+  return errors
+end
+
+runtime.docs["scoring.show"] = [[scoring.show(task, errors)
+Errors as a text: per cent, or numbers.]]
+function scoring.show(task, errors)
+  local texts = {}
+  for l, e in ipairs(errors) do texts[l] = task == "classify" and ("%.2f%%"):format(100 * e) or ("%.5g"):format(e) end
+  return table.concat(texts, " ")
+end
+
+runtime.docs["scoring.best"] = [[scoring.best(errors)
+The place of the smallest error, the first of equals.]]
+function scoring.best(errors)
+  local best = 1
+  for l, e in ipairs(errors) do if e < errors[best] then best = l end end
+  return best
+end
+
+return scoring

@@ -1,0 +1,115 @@
+-- training_data(o): the data that a command trains on: rows and targets, a test set or held-out rows, task and classes.
+--
+-- Gives a table: X, y (class numbers 1..k, or targets), test = { X, y } or nil, held_out (how many rows), task, k, names (of
+-- classes), values (the labels behind them), preprocess.
+
+local kbcd = require "kbcd"
+local read_data = require "kbcd.data.read_data"
+
+-- y from a file of its own: numbers, or one CSV column of names, which come second.
+local function read_labels(y)
+  local good, labels = pcall(read_data, y, { dtype = "f64" })
+  if good then return labels end
+  local named, numbers, _, names = pcall(read_data, y, { dtype = "f64", names = true })
+  if not named and tostring(numbers):find(": line %d") then error(numbers, 0) end  -- it is text, and there is the fault
+  if not names then error(labels, 0) end
+  return numbers, names
+end
+
+-- X, y and the names of classes, if the file had names, from `data` or from `x` and `y`. options: for kbcd.load of data; d as
+-- for read_data.
+local function read_pair(data, x, y, precision, options, d)
+  if data then
+    local o = { dtype = precision, label = options and options.label }
+    local X, labels, names = read_data(data, o, d)
+    if not labels then error(data .. ": no labels in it; give them with --y, and the rows with --x", 0) end
+    return X, labels, names
+  end
+  local X, labels, names = (read_data(x, { dtype = precision }, d)), read_labels(y)
+  if X.n ~= labels.n then error(("%s has %d rows, %s has %d"):format(x, X.n, y, labels.n), 0) end
+  return X, labels, names
+end
+
+local function name_of(value) return ("%.0f"):format(value) end
+
+-- Labels as class numbers, the same ones in both sets.
+local function number_classes(data)
+  data.values = data.values or kbcd.classes.values(data.y)
+  data.k = #data.values
+  if data.k < 2 then error("y: labels of at least two classes expected, got one", 0) end
+  data.names = data.names or {}
+  for i, value in ipairs(data.values) do data.names[i] = data.names[i] or name_of(value) end
+  data.y = kbcd.classes.numbers(data.y, data.values)
+  if data.test then
+    data.test.y = kbcd.classes.of_names(data.test.y, data.test.names, data.names, "the test labels")
+  end
+end
+
+-- The rows in a random order; which one, the preprocessing says that goes with the model.
+local function shuffle(data, seed)
+  local order = kbcd.preprocess.order(data.X.n, seed)
+  data.X, data.y, data.preprocess = data.X:subset(order), data.y:subset(order), { shuffle = seed }
+end
+
+local function hold_out(data, share, seed)
+  local count = math.floor(data.X.n * share)
+  if count < 1 then return end
+  local order = kbcd.Index.permutation(data.X.n, { seed = seed, stream = 77 })
+  local function part(first, last)
+    local I = order:slice(first, last):sorted()
+    return data.X:subset(I), data.y:subset(I)
+  end
+  local test_X, test_y = part(1, count)
+  local X, y = part(count + 1, data.X.n)
+  data.X, data.y, data.test, data.held_out = X, y, { X = test_X, y = test_y }, count
+end
+
+-- Data made of the training rows of another: those of I to train on, those of J to test on.
+local function split(data, I, J)
+  return setmetatable({
+    X = data.X:subset(I), y = data.y:subset(I), test = { X = data.X:subset(J), y = data.y:subset(J) }, held_out = #J,
+  }, { __index = data })
+end
+
+local function prepare(data, kind)
+  if not kind then return data end
+  local function dense(X) return X.sparse and X:to_dense() or X end
+  data.X = dense(data.X)
+  if data.test then data.test.X = dense(data.test.X) end
+  local shuffled = data.preprocess and data.preprocess.shuffle
+  data.preprocess = kbcd.preprocess.fit(kind, data.X)
+  data.preprocess.shuffle = shuffled
+  kbcd.preprocess.apply(data.preprocess, data.X)
+  if data.test then kbcd.preprocess.apply(data.preprocess, data.test.X) end
+  return data
+end
+
+local function read(_, o)
+  local data = { source = o.data or o.x }
+  data.X, data.y, data.names = read_pair(o.data, o.x, o.y, o.precision, o)
+  if o.test_x or o.test_data then
+    local X, y, names = read_pair(o.test_data, o.test_x, o.test_y, o.precision, o, data.X.d)
+    data.test = { X = X, y = y, names = names }
+    if X.d ~= data.X.d then
+      error(("%s has rows of %d numbers, %s of %d"):format(data.source, data.X.d, o.test_x or o.test_data, X.d), 0)
+    end
+    if y.d ~= data.y.d then error(("y has %d columns, the test targets have %d"):format(data.y.d, y.d), 0) end
+  end
+  data.task = o.task or (kbcd.classes.whole(data.y) and "classify" or "regress")
+  if data.task == "classify" then
+    if not kbcd.classes.whole(data.y) then
+      error("--task classify: a column of whole numbers expected as labels; --task regress fits real targets", 0)
+    end
+    number_classes(data)
+  else
+    if data.names then
+      error(("--task regress: numbers expected as targets, got names such as '%s'"):format(data.names[1]), 0)
+    end
+    data.k = data.y.d
+  end
+  if o.shuffle then shuffle(data, o.seed) end
+  if not data.test and not o.folds then hold_out(data, o.hold_out or 0.1, o.seed) end
+  return data
+end
+
+return setmetatable({ read_pair = read_pair, split = split, prepare = prepare }, { __call = read })

@@ -1,0 +1,105 @@
+-- report_page(runs, svg_of): one self-contained HTML page of runs: the figures inline, the final table, settings, versions.
+
+local figures = require "kbcd.reports.figures"
+
+local style = [[
+:root { color-scheme: light dark; --ink: #222; --paper: #fcfcfa; --soft: #667; --rule: #ddd; --card: #fff; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e4e0; --paper: #16181c; --soft: #9aa3ad; --rule: #333a42; --card: #1d2026; }
+}
+body { margin: 0 auto; max-width: 76rem; padding: 1.5rem 1rem 3rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; margin: 0 0 .2rem; } h2 { font-size: 1.1rem; margin: 0 0 .5rem; }
+p.lead, figcaption, .soft { color: var(--soft); }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem;
+  margin: 1.2rem 0; }
+figure, section { margin: 0; padding: 1rem; background: var(--card); border: 1px solid var(--rule); border-radius: .6rem; }
+section { margin-top: 1rem; overflow-x: auto; }
+figure svg { width: 100%; height: auto; display: block; }
+figure svg text { fill: var(--ink); } figure svg g[color="black"] { color: var(--ink); }
+figcaption { font-size: .9rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .9rem .3rem 0; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; } tr.best td { font-weight: 600; }
+td.own { text-align: left; white-space: normal; color: var(--soft); font-size: .85rem; }
+pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; color: var(--soft); }
+]]
+
+local function escape(text)
+  return (tostring(text):gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
+end
+
+local function final_error(run)
+  local best = figures.best_of(run)
+  return best and run.blocks[#run.blocks].test_error[best]
+end
+
+local function final_table(runs)
+  local rows, least = {}, math.huge
+  for _, run in ipairs(runs) do least = math.min(least, final_error(run) or math.huge) end
+  for i, run in ipairs(runs) do
+    local last, e = run.blocks[#run.blocks], final_error(run)
+    local shown = not e and "–" or run.settings.task == "regress" and ("%.4g"):format(e) or ("%.2f%%"):format(100 * e)
+    local best = figures.best_of(run)
+    rows[i] = ("<tr%s><td>%s</td><td>%d</td><td>%s</td><td>%s</td><td>%.1f</td></tr>"):format(
+      e == least and ' class="best"' or "", escape(figures.label_of(run)), last.epoch,
+      escape(best and (run.settings.lambdas or {})[best] or "–"), shown, last.seconds)
+  end
+  return "<table><tr><th>run</th><th>epochs</th><th>λ</th><th>test error</th><th>seconds</th></tr>" ..
+    table.concat(rows, "\n") .. "</table>"
+end
+
+local function settings_of(run)
+  local lines = {}
+  for key, value in pairs(run.settings) do
+    if type(value) == "table" then value = table.concat(value, ", ") end
+    if key ~= "type" and key ~= "versions" then lines[#lines + 1] = ("%s = %s"):format(key, tostring(value)) end
+  end
+  table.sort(lines)
+  return lines
+end
+
+-- What all runs have in common once, then what each has of its own.
+local function settings_section(runs)
+  local count, common, parts = {}, {}, {}
+  for _, run in ipairs(runs) do
+    for _, line in ipairs(settings_of(run)) do count[line] = (count[line] or 0) + 1 end
+  end
+  for _, run in ipairs(runs) do
+    local own = {}
+    for _, line in ipairs(settings_of(run)) do
+      table.insert(count[line] == #runs and common or own, line)
+    end
+    if #runs > 1 then
+      parts[#parts + 1] = ("<tr><td>%s</td><td class='own'>%s</td></tr>"):format(escape(figures.label_of(run)),
+        escape(table.concat(own, "   ")))
+    end
+  end
+  local shared = {}
+  for i = 1, #common / #runs do shared[i] = common[i] end
+  return ("<h2>Settings</h2><pre>%s</pre><table>%s</table>"):format(escape(table.concat(shared, "   ")),
+    table.concat(parts, "\n"))
+end
+
+return function(runs, title, svg_of)
+  local parts = {}
+  for _, key in ipairs(figures.all) do
+    local figure = figures[key](runs)
+    if figure then
+      local svg = svg_of(figure):gsub("^.-(<svg)", "%1")
+      parts[#parts + 1] = ("<figure><h2>%s</h2>%s<figcaption>%s</figcaption></figure>"):format(
+        escape(figure.title), svg, escape(figure.caption))
+    end
+  end
+  return ([[<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>%s</title><style>%s</style></head><body>
+<h1>%s</h1><p class="lead">%d runs</p>
+<section>%s</section>
+<div class="figures">%s</div>
+<section>%s</section>
+<section><h2>Versions</h2><pre>%s</pre></section>
+</body></html>
+]]):format(escape(title), style, escape(title), #runs, final_table(runs), table.concat(parts, "\n"),
+    settings_section(runs), escape(runs[1].settings.versions or ""))
+end

@@ -1,0 +1,34 @@
+-- write_report(logs, options): the HTML page of some logs, written to options.output through a temporary name; with
+-- options.svg or options.png (prefixes), also each figure as a file of its own. On one rank.
+
+local kbcd = require "kbcd"
+local gnuplot = require "kbcd.reports.gnuplot"
+local report_page = require "kbcd.reports.report_page"
+local runtime = require "kbcd.runtime"
+local figures = require "kbcd.reports.figures"
+
+runtime.docs.write_report = [[write_report(logs, options)
+One HTML page from a list of log files. options: output, title, svg and png (prefixes of files for the figures alone).]]
+
+return function(logs, o)
+  local runs = {}
+  for i, path in ipairs(logs) do runs[i] = kbcd.read_log(path) end
+  local order = { full = 1, nystrom = 2, rf = 3 }
+  table.sort(runs, function(a, b)
+    local x, y = order[a.settings.method] or 4, order[b.settings.method] or 4
+    return x < y or x == y and (a.settings.p or 0) < (b.settings.p or 0)
+  end)
+  local page = report_page(runs, o.title or "kbcd report", function(figure)
+    return gnuplot(figure.script, figure.data, "svg")
+  end)
+  kbcd.output_file.write_text(o.output, page)
+  print("wrote " .. o.output)
+  for _, format in ipairs{ "svg", "png" } do
+    for _, key in ipairs(o[format] and figures.all or {}) do
+      local figure = figures[key](runs)
+      if figure then
+        print("wrote " .. gnuplot(figure.script, figure.data, format, ("%s-%s.%s"):format(o[format], key, format)))
+      end
+    end
+  end
+end

@@ -1,0 +1,79 @@
+-- gram_matrix{…}: sparse rows of texts from grams that Lua functions cut them into: each gram is hashed to a column, weighted
+-- with its idf, and groups of grams (of words, of letters) make up given shares of a row's squared length, which is 1:
+--
+--     x_c = √(share / Σ v²) v_c      with v_c = times · (ln((1 + n) / (1 + training texts with c)) + 1),     Σ over the group
+
+local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
+local options = require "kbcd.descent.options"
+local pointer = kbcd.Matrix.ptr  -- which scripts in the sandbox do not have
+
+runtime.docs.gram_matrix = [[gram_matrix{columns, n, group, group, ...}
+A sparse DataSet with a row a text. A group is a table: documents; cut, a function cut(text, count) that calls count(gram) for
+each gram of the words of a text; share (of the squared length of a row); raw = false (true: cut gets the text as it stands in
+the file). columns = 2^20. n: how many of the documents, the first ones, are to train with; idf is taken from those (all).
+All groups have the same documents. All ranks call it.]]
+
+-- f(number of the text, a table of column -> times for each group) for this rank's texts.
+local function each_text(groups, columns, f)
+  local texts = {}
+  for g, group in ipairs(groups) do texts[g] = group.raw and group.documents:texts() or group.documents:words() end
+  for i = 1, groups[1].documents.local_n do
+    local counts = {}
+    for g, group in ipairs(groups) do
+      local own = {}
+      group.cut(texts[g](), function(gram)
+        local column = kbcd.hash.murmur3(gram, g) % columns + 1
+        own[column] = (own[column] or 0) + 1
+      end)
+      counts[g] = own
+    end
+    f(groups[1].documents.first + i - 1, counts)
+  end
+end
+
+local function is_documents(x) return kbcd.type(x) ~= "Documents" and "Documents of text.read" or nil end
+local function is_function(x) return type(x) ~= "function" and "a function cut(text, count)" or nil end
+local schema = { columns = { options.count, 2 ^ 20 }, n = { options.maybe(options.count), false } }
+local group_schema = { documents = { is_documents }, cut = { is_function }, share = { options.not_negative },
+  raw = { options.flag, false } }
+
+return function(given)
+  if type(given) ~= "table" then error("gram_matrix: a table {columns, n, group, …} expected, got " .. type(given), 2) end
+  local groups, named = {}, {}
+  for name, value in pairs(given) do
+    if type(name) ~= "number" then named[name] = value end
+  end
+  local o = options.read("gram_matrix", named, schema)
+  for g, group in ipairs(given) do groups[g] = options.read("gram_matrix: group " .. g, group, group_schema) end
+  if not groups[1] then error("gram_matrix: at least one group expected", 2) end
+  local columns, documents = o.columns, groups[1].documents
+  local n = o.n or documents.n
+  if n > documents.n then error(("gram_matrix: n in 1..%d expected, got %d"):format(documents.n, n), 2) end
+  for _, group in ipairs(groups) do
+    local same = group.documents.n == documents.n and group.documents.local_n == documents.local_n
+    if not same then
+      error(("gram_matrix: groups of the same documents expected, got %d and %d"):format(documents.n, group.documents.n), 2)
+    end
+  end
+  local texts_with, builder = kbcd.Matrix.zeros(1, columns), kbcd.csr_builder(columns)
+  local with = pointer(texts_with)
+  each_text(groups, columns, function(i, counts)
+    for g = 1, i <= n and #groups or 0 do
+      for c in pairs(counts[g]) do with[c - 1] = with[c - 1] + 1 end
+    end
+  end)
+  kbcd.allreduce(texts_with)
+  each_text(groups, columns, function(_, counts)
+    for g, own in ipairs(counts) do
+      local squares = 0
+      for c, times in pairs(own) do
+        own[c] = times * (math.log((1 + n) / (1 + with[c - 1])) + 1)
+        squares = squares + own[c] ^ 2
+      end
+      for c, weight in pairs(own) do builder.add(c, weight * math.sqrt(groups[g].share / squares)) end
+    end
+    builder.end_row()
+  end)
+  return builder.finish(documents.n, { unit_norm = true })
+end

@@ -1,0 +1,196 @@
+// Reading .npy and idx, plain and gzipped: every type and order, each rank its rows; and files that are broken.
+#include "tests/support/files.hpp"
+
+namespace kbcd::tests {
+namespace {
+
+Bytes idx(char type, const std::vector<double>& shape, const Bytes& payload) {
+  return Bytes{0, 0, type, static_cast<char>(shape.size())} + numbers<std::uint32_t>(shape, true) + payload;
+}
+
+// The file must load, and give each rank exactly its rows.
+void check_loads(const File& file, const Dense& expected, DType type, const LoadOptions& options = {}) {
+  DataSet x = load(file.path, options).x;
+  BOOST_TEST(x.n() == expected.rows());
+  BOOST_TEST((x.dtype() == type));
+  BOOST_TEST(distance(x.local(), share(expected)) <= 1e-7 * (type == DType::f32));
+}
+
+const Bytes good_npy = npy("'<f8'", "(4, 3)", numbers<double>(counting(12)));
+const Bytes good_idx = idx(0x0E, {4, 3}, numbers<double>(counting(12), true));
+
+template <class U>
+void check_npy_type(const std::string& code, DType type, double first) {
+  std::vector<double> values = counting(15, first);
+  for (bool big : {false, true})
+    check_loads(File(npy(fmt::format("'{}{}'", big ? '>' : '<', code), "(5, 3)", numbers<U>(values, big))),
+                rows_by_rows(values, 5), type);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(loaders)
+
+BOOST_AUTO_TEST_CASE(npy_of_every_type_and_byte_order) {
+  check_npy_type<float>("f4", DType::f32, -7.25);
+  check_npy_type<double>("f8", DType::f64, -7.1);
+  check_npy_type<std::uint8_t>("u1", DType::f32, 240);
+  check_npy_type<std::uint16_t>("u2", DType::f32, 65000);
+  check_npy_type<std::uint32_t>("u4", DType::f64, 4e9);
+  check_npy_type<std::uint64_t>("u8", DType::f64, 9e15);
+  check_npy_type<std::int8_t>("i1", DType::f32, -100);
+  check_npy_type<std::int16_t>("i2", DType::f32, -30000);
+  check_npy_type<std::int32_t>("i4", DType::f64, -2e9);
+  check_npy_type<std::int64_t>("i8", DType::f64, -9e15);
+  check_loads(File(npy("'|b1'", "(3,)", numbers<std::uint8_t>({1, 0, 1}))), rows_by_rows({1, 0, 1}, 3), DType::f32);
+  // Truth values are no grey levels, whatever their shape.
+  check_loads(File(npy("'|b1'", "(1, 1, 2)", {0, 1})), rows_by_rows({0, 1}, 1), DType::f32);
+}
+
+BOOST_AUTO_TEST_CASE(npy_of_every_shape_order_version_and_number_of_rows) {
+  for (int rows : {1, 2, 3, 7}) {
+    std::vector<double> values = counting(rows * 6), columns(values.size());
+    Dense expected = rows_by_rows(values, rows);
+    Bytes payload = numbers<double>(values);
+    for (int version : {1, 2, 3})
+      check_loads(File(npy("'<f8'", fmt::format("({}, 6)", rows), payload, false, version)), expected, DType::f64);
+    check_loads(File(npy("'<f8'", fmt::format("({}, 2, 3)", rows), payload)), expected, DType::f64);
+    check_loads(File(npy("'<f8'", fmt::format("({},)", rows * 6), payload)), rows_by_rows(values, rows * 6),
+                DType::f64);
+    check_loads(File(npy("'<f8'", fmt::format("({}, 6)", rows), payload), true), expected, DType::f64);
+    for (Int j = 0; j < 6; ++j)
+      for (Int i = 0; i < rows; ++i) columns[j * rows + i] = expected(i, j);
+    Bytes by_columns = npy("'<f8'", fmt::format("({}, 6)", rows), numbers<double>(columns), true);
+    for (bool gzip : {false, true}) check_loads(File(by_columns, gzip), expected, DType::f64);
+  }
+}
+
+// The same array means the same rows in either order: columns are the last dimensions, the last running fastest.
+BOOST_AUTO_TEST_CASE(npy_of_three_dimensions_in_fortran_order) {
+  std::vector<double> values = counting(24), fortran(24);
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 2; ++j)
+      for (int k = 0; k < 3; ++k) fortran[i + 4 * (j + 2 * k)] = values[(i * 2 + j) * 3 + k];
+  check_loads(File(npy("'<f8'", "(4, 2, 3)", numbers<double>(fortran), true)), rows_by_rows(values, 4), DType::f64);
+}
+
+BOOST_AUTO_TEST_CASE(idx_of_every_type_plain_and_gzipped) {
+  std::vector<double> v = counting(12, 1);
+  Dense expected = rows_by_rows(v, 4);
+  for (bool gzip : {false, true}) {
+    check_loads(File(idx(0x08, {4, 3}, numbers<std::uint8_t>(v, true)), gzip), expected, DType::f32);
+    check_loads(File(idx(0x09, {4, 3}, numbers<std::int8_t>(v, true)), gzip), expected, DType::f32);
+    check_loads(File(idx(0x0B, {4, 3}, numbers<std::int16_t>(v, true)), gzip), expected, DType::f32);
+    check_loads(File(idx(0x0C, {4, 3}, numbers<std::int32_t>(v, true)), gzip), expected, DType::f64);
+    check_loads(File(idx(0x0D, {4, 3}, numbers<float>(v, true)), gzip), expected, DType::f32);
+    check_loads(File(idx(0x0E, {4, 3}, numbers<double>(v, true)), gzip), expected, DType::f64);
+    check_loads(File(idx(0x08, {12}, numbers<std::uint8_t>(v)), gzip), rows_by_rows(v, 12), DType::f32);
+    check_loads(File(idx(0x08, {2, 2, 3}, numbers<std::uint8_t>(v)), gzip), rows_by_rows(v, 2) / 255, DType::f32);
+    check_loads(File(idx(0x0D, {2, 2, 3}, numbers<float>(v, true)), gzip), rows_by_rows(v, 2), DType::f32);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(options_choose_rows_type_and_scale) {
+  Dense all = rows_by_rows(counting(12), 4);
+  File file(good_npy), bytes(idx(0x08, {2, 2, 3}, numbers<std::uint8_t>(counting(12))));
+  for (Int rows = 1; rows <= 4; ++rows) check_loads(file, all.topRows(rows), DType::f64, {.rows = rows});
+  check_loads(file, all, DType::f32, {.dtype = DType::f32});
+  check_loads(bytes, rows_by_rows(counting(12), 2), DType::f64, {.dtype = DType::f64, .scale = false});
+  check_loads(File(npy("'|u1'", "(2,)", {0, 51})), rows_by_rows({0, 0.2}, 2), DType::f32, {.scale = true});
+  BOOST_TEST(refuses(file.path, {.rows = 5}));
+  BOOST_TEST(refuses(file.path, {.rows = 0}));
+  BOOST_TEST(refuses(file.path, {.rows = -1}));
+  BOOST_TEST(refuses(file.path, {.scale = true}));
+}
+
+BOOST_AUTO_TEST_CASE(truncated_files_are_refused_wherever_they_end) {
+  for (const Bytes& good : {good_npy, good_idx})
+    for (std::size_t length = 0; length < good.size(); length += step())
+      BOOST_TEST(refuses(File(good.substr(0, length)).path), length << " of " << good.size() << " bytes");
+}
+
+BOOST_AUTO_TEST_CASE(truncated_and_damaged_gzip_is_refused) {
+  std::vector<double> noise(100);  // does not compress, so that every byte counts
+  std::mt19937_64 engine(1);
+  for (double& v : noise) v = std::ldexp(static_cast<double>(engine() >> 12), -40);
+  Bytes good = File(idx(0x0E, {20, 5}, numbers<double>(noise, true)), true).content();
+  for (std::size_t length = 0; length + 16 < good.size(); length += 1 + length / 20)
+    BOOST_TEST(refuses_bytes(good.substr(0, length)), length << " of " << good.size() << " bytes");
+  for (std::size_t at = 12; at < good.size(); at += 13) {
+    Bytes damaged = good;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    refuses(File(damaged).path);  // a changed number may pass unseen; a crash or another error may not
+  }
+}
+
+BOOST_AUTO_TEST_CASE(headers_with_any_byte_changed_do_no_harm) {
+  for (const Bytes& good : {good_npy, good_idx})
+    for (std::size_t at = 0; at < good.size() - 96; at += step())
+      for (char value : Bytes("\0\1\t'(),-9AT\x7f\x80\xff", 14)) {
+        Bytes changed = good;
+        changed[at] = value;
+        refuses(File(changed).path);
+      }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_data_file_is_refused) {
+  BOOST_TEST(refuses_bytes("just a text, not\na table"));
+  BOOST_TEST(refuses_bytes("\x93NUMPZ" + good_npy.substr(6)));
+  BOOST_TEST(refuses_bytes(idx(0x0A, {4, 3}, Bytes(12, 'x'))));
+  BOOST_TEST(refuses_bytes(idx(0x08, {}, Bytes(12, 'x'))));
+  BOOST_TEST(refuses(std::filesystem::temp_directory_path().string()));
+  BOOST_TEST(refuses((std::filesystem::temp_directory_path() / "kbcd_test_no_such_file").string()));
+  BOOST_TEST(refuses((std::filesystem::temp_directory_path() / std::string(300, 'x')).string()));  // too long a name
+  for (const char* descr :
+       {"'<f2'", "'<c8'", "'|S1'", "'<U4'", "'<f16'", "[('a', '<f4')]", "'f4'", "'<tA'", "'<e4'", "<f4", ""})
+    BOOST_TEST(refuses_bytes(npy(descr, "(4, 3)", Bytes(400, 0))), descr);
+  Bytes version_4 = good_npy;
+  version_4[6] = 4;
+  BOOST_TEST(refuses_bytes(version_4));
+}
+
+BOOST_AUTO_TEST_CASE(shapes_that_are_none_or_too_large_are_refused) {
+  for (const char* shape : {"()",
+                            "(,)",
+                            "(-4, 3)",
+                            "(4, x)",
+                            "(4x3)",
+                            "(4.5, 3)",
+                            "(4, 3",
+                            "4, 3)",
+                            "",
+                            "(0, 3)",
+                            "(4, 0)",
+                            "(5, 3)",
+                            "(4, 4)",
+                            "(99999999999999999999, 3)",
+                            "(4611686018427387904, 4)",
+                            "(9223372036854775807,)",
+                            "(1152921504606846975,)",
+                            "(3037000500, 3037000500)",
+                            "(1000000000000, 1)",
+                            "(1, 1000000000000)"})
+    for (bool fortran : {false, true})
+      for (bool gzip : {false, true})
+        if (!gzip || std::string(shape).size() > 8)  // a gzipped file tells its length only at the end
+          BOOST_TEST(refuses_bytes(npy("'<f8'", shape, numbers<double>(counting(12)), fortran), gzip), shape);
+  BOOST_TEST(refuses_bytes(npy("'|u1'", "(9223372036854775807,)", Bytes(12, 1))));
+  BOOST_TEST(refuses_bytes(idx(0x08, {4294967295.0, 4294967295.0, 4294967295.0}, Bytes(12, 1))));
+  BOOST_TEST(refuses_bytes(idx(0x0E, {4294967295.0}, Bytes(12, 1)), true));
+}
+
+BOOST_AUTO_TEST_CASE(numbers_that_cannot_be_used_are_refused) {
+  double bad[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
+  for (double value : bad)
+    for (int at : {0, 7, 11}) {
+      auto values = counting(12);
+      values[at] = value;
+      BOOST_TEST(refuses_bytes(npy("'<f8'", "(4, 3)", numbers<double>(values))));
+    }
+  BOOST_TEST(refuses(File(npy("'<f8'", "(1,)", numbers<double>({1e300}))).path, {.dtype = DType::f32}));
+  Bytes beyond_f64 = npy("'<i8'", "(1,)", Bytes("\x01\x00\x00\x00\x00\x00\x20\x00", 8));  // 2^53 + 1
+  BOOST_TEST(refuses_bytes(beyond_f64));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace kbcd::tests
