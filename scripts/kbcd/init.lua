@@ -7,7 +7,7 @@ local runtime = require "kbcd.runtime"
 
 local rooms = {
   algorithms = { "full_kernel", "nystrom", "random_features" },
-  descent = { "options" },
+  descent = { "algorithm", "Model", "options" },
   data = { "labels", "classes", "scoring", "preprocess", "training_data", "row_writer", "sum_by", "csr_builder" },
   text = { "hash", "gram_matrix", "made_up_reviews", "package_synopses" },
   vision = { "patch_filters" },
@@ -27,10 +27,14 @@ local room_of = {}
 for room, names in pairs(rooms) do for _, name in ipairs(names) do room_of[name] = room end end
 runtime.library.public = room_of
 
+-- Names of types are capitalised, files are not: Model is model.lua, KernelMatrix is kernel_matrix.lua.
+local function file_of(name) return (name:gsub("(%l)(%u)", "%1_%2"):lower()) end
+runtime.library.file_of = file_of
+
 local function load_module(kbcd, name)
   local room = room_of[name]
   if not room then error(("kbcd has no '%s'; help() lists what there is"):format(tostring(name)), 2) end
-  kbcd[name] = require(("kbcd.%s.%s"):format(room, name))
+  kbcd[name] = require(("kbcd.%s.%s"):format(room, file_of(name)))
   return kbcd[name]
 end
 
@@ -53,6 +57,22 @@ for family, what in pairs{ kernel = "kernel", features = "feature map", speech =
     table.sort(known)
     error(("there is no %s '%s'; known: %s"):format(what, tostring(name), table.concat(known, ", ")), 2)
   end })
+end
+
+-- kernel.custom and features.custom remember the source of their function and `params`, for model files.
+for family, of in pairs{ kernel = "kappa", features = "map" } do
+  local make = runtime[family].custom
+  rawset(runtime[family], "custom", function(given, ...)
+    if type(given) ~= "table" then return make(given, ...) end
+    local o = {}
+    for key, value in pairs(given) do if key ~= "params" then o[key] = value end end
+    if given.params ~= nil and type(given.params) ~= "table" then
+      error(("%s.custom: option params: a table of numbers expected, got %s"):format(family, type(given.params)), 2)
+    end
+    local good, object = pcall(make, o, ...)
+    if not good then error(object, 2) end
+    return require("kbcd.support.lua_source").remember(object, given[of], given.params)
+  end)
 end
 
 runtime.docs.say = [[say(format, ...)

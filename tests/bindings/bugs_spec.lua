@@ -195,7 +195,7 @@ wait $pid]]):format(interpreted))
 end)
 
 test("a noted signal is left to the script, a second one ends it at once", function()
-  write("noting.lua", "require('kbcd').system.note_stop_signals(true)\nrequire('kbcd').say('ready')\nwhile true do end\n")
+  write("noting.lua", "require('kbcd.runtime').signals.note_stop_signals(true)\nrequire('kbcd').say('ready')\nwhile true do end\n")
   local result = run([[
 rm -f said
 $clean "$KBCD" noting.lua >said & pid=$!
@@ -268,7 +268,7 @@ kill -STOP $(cat pid0 pid1 pid2); sleep 3; kill -CONT $(cat pid0 pid1 pid2)]]))
 end)
 
 test("--no-check leaves it out; KBCD_CHECK sets it, the option wins", function()
-  local ask = [[-e 'print(require("kbcd").system.checking())']]
+  local ask = [[-e 'print(require("kbcd.runtime").job.checking())']]
   for _, case in ipairs{ { "", "", true }, { "", "--no-check", false }, { "KBCD_CHECK=0", "", false },
     { "KBCD_CHECK=0", "--check", true }, { "KBCD_CHECK=1", "--no-check", false } } do
     has(shell.succeeds(("%s mpi 2 %s %s"):format(case[1], case[2], ask)).out, tostring(case[3]) .. "\n" .. tostring(case[3]))

@@ -1,7 +1,15 @@
--- options(owner, given, schema): the table of options of an algorithm, checked and completed.
+-- options: what a function takes as a table of options, declared once and checked.
 --
--- schema[name] = { check, default }; a check returns nil, or what it expected. An option without a default must be given.
--- An unknown option is an error that lists the known ones.
+-- options.read(owner, given, schema) checks and completes a table; schema[name] = { check, default }, where a check returns
+-- nil, or what it expected. An option without a default must be given; an unknown one is an error that lists the known
+-- ones.
+--
+-- options.declared(owner, name, entry) makes such a { check, default, kind, about, choices } of what an algorithm declares:
+--
+--     kernel = "kernel"                            a kind of value (`kinds` below), which must be given
+--     gamma = 0, exact = false                     a number, or true or false, which may be given
+--     p = { "count", "centres", default = 100 }    a kind, what it is for, and a default (or a function of X that gives it)
+--     form = { choices = { "half", "plain" } }     one of these, the first unless given
 
 local runtime, sorted_keys = require "kbcd.runtime", require "kbcd.support.sorted_keys"
 
@@ -9,22 +17,37 @@ local function is_number(x) return type(x) == "number" and x == x and math.abs(x
 
 local options = { largest_lambda = 1e10 }  -- beyond it nλ leaves nothing of K, and a model is 0 to rounding
 
+runtime.docs.options = [[options.read(owner, given, schema)
+A table of options, checked and completed: schema[name] = { check, default }, check(value) gives nil or what it expected
+(options.count, options.positive, options.one_of("a", "b"), options.maybe(check) and so on).]]
+
 function options.count(x)
   return not (is_number(x) and x >= 1 and x % 1 == 0 and x < 2 ^ 53) and "a whole number from 1 up" or nil
 end
 function options.seed(x) return not (is_number(x) and x >= 0 and x % 1 == 0) and "a whole number from 0 up" or nil end
+function options.number(x) return not is_number(x) and "a number" or nil end
+function options.positive(x) return not (is_number(x) and x > 0) and "a number > 0" or nil end
 function options.not_negative(x) return not (is_number(x) and x >= 0) and "a number >= 0" or nil end
-function options.data(x) return runtime.type(x) ~= "DataSet" and "a DataSet" or nil end
-function options.checkpoint(x) return not (type(x) == "table" and x.take_up) and "a checkpoint(path, …)" or nil end
+function options.text(x) return type(x) ~= "string" and "a text" or nil end
 function options.flag(x) return type(x) ~= "boolean" and "true or false" or nil end
+function options.data(x) return runtime.type(x) ~= "DataSet" and "a DataSet" or nil end
+function options.matrix(x) return runtime.type(x) ~= "Matrix" and "a Matrix" or nil end
+function options.index(x) return runtime.type(x) ~= "Index" and "an Index" or nil end
 function options.kernel(x) return runtime.type(x) ~= "Kernel" and "a kernel such as kernel.rbf{sigma = 5}" or nil end
 function options.map(x) return runtime.type(x) ~= "FeatureMap" and "a map such as features.fourier{…}" or nil end
+function options.checkpoint(x) return not (type(x) == "table" and x.take_up) and "a checkpoint(path, …)" or nil end
+function options.model(x) return not (type(x) == "table" and x.predict and x.lambdas) and "a Model" or nil end
+options["function"] = function(x) return type(x) ~= "function" and "a function" or nil end
+
+local kinds = {}
+for _, name in ipairs{ "count", "seed", "number", "positive", "not_negative", "text", "flag", "data", "matrix", "index",
+  "kernel", "map", "model", "function" } do kinds[name] = options[name] end
 
 -- What `check` takes, or false: none.
 function options.maybe(check) return function(x) return x and check(x) or nil end end
 
 -- One λ > 0 or a list of them.
-function options.lambdas(x)
+function options.lambda(x)
   local list, count = type(x) == "table" and x or { x }, 0
   for _, lambda in pairs(list) do
     if not (is_number(lambda) and lambda > 0 and lambda <= options.largest_lambda) then
@@ -48,21 +71,49 @@ local function show(x)
   return type(x) == "string" and "'" .. x .. "'" or type(x) == "number" and tostring(x) or runtime.type(x)
 end
 
-function options.read(owner, given, schema, level)
+function options.declared(owner, name, entry)
+  if type(entry) ~= "table" then entry = { entry } end
+  local first, choices, default, kind = entry[1], entry.choices, entry.default, nil
+  if choices then
+    kind, first = "choice", default == nil and choices[1] or default
+    default = first
+  elseif type(first) == "string" then
+    kind = first
+  elseif type(first) == "number" or type(first) == "boolean" then
+    kind, default = type(first) == "number" and "number" or "flag", first
+  end
+  if not choices and not kinds[kind] then
+    error(("%s: option %s: a default, { choices = {…} } or one of the kinds %s expected, got %s"):format(owner, name,
+      table.concat(sorted_keys(kinds), ", "), show(first)), 0)
+  end
+  local check = choices and options.one_of(unpack(choices)) or kinds[kind]
+  if default == false and kind ~= "flag" then check = options.maybe(check) end
+  return { check, default, kind = kind, choices = choices, about = entry[2] or entry.about or "" }
+end
+
+-- aliases: { other spelling = name }.
+function options.read(owner, given, schema, level, X, aliases)
   local known, o = sorted_keys(schema), {}
   level = level or 3
   if type(given) ~= "table" then error(("%s: a table of options expected, got %s"):format(owner, show(given)), level) end
-  for name in pairs(given) do
-    if not schema[name] then
+  local values = {}
+  for name, value in pairs(given) do
+    local own = aliases and aliases[name] or name
+    if not schema[own] then
       error(("%s: unknown option '%s'; known: %s"):format(owner, tostring(name), table.concat(known, ", ")), level)
     end
+    if own ~= name and given[own] ~= nil then
+      error(("%s: options %s and %s are the same; give one"):format(owner, own, name), level)
+    end
+    values[own] = value
   end
   for _, name in ipairs(known) do
     local check, default = schema[name][1], schema[name][2]
-    local value = given[name]
+    local value = values[name]
     if value == nil then
       if default == nil then error(("%s: option %s is missing"):format(owner, name), level) end
       value = default
+      if X and type(value) == "function" and schema[name].kind ~= "function" then value = value(X) end
     end
     local expected = check(value)
     if expected then
@@ -70,21 +121,6 @@ function options.read(owner, given, schema, level)
     end
     o[name] = value
   end
-  if o.lambdas then o.lambdas = type(o.lambdas) == "table" and { unpack(o.lambdas) } or { o.lambdas } end
-  return o
-end
-
--- What every algorithm takes, and its own. Blocks are of `count` things, called `of` in messages.
-function options.algorithm(owner, given, count, of, partition, own)
-  local schema = {
-    lambdas = { options.lambdas }, b = { options.count, math.min(2048, count) }, epochs = { options.count, 1 },
-    tol = { options.not_negative, 0 }, jitter = { options.flag, false }, seed = { options.seed, runtime.seed() },
-    partition = { options.one_of("fresh", "fixed"), partition }, cache = { options.one_of("f32", "f16", "none"), "f32" },
-    test = { options.maybe(options.data), false }, checkpoint = { options.maybe(options.checkpoint), false },
-  }
-  for name, entry in pairs(own) do schema[name] = entry end
-  local o = options.read(owner, given, schema, 4)
-  if o.b > count then error(("%s: b = %d is larger than %s = %d"):format(owner, o.b, of, count), 3) end
   return o
 end
 

@@ -1,113 +1,163 @@
--- steps(owner, o, count, update, model, state): the block steps of all epochs, as an iterator.
+-- steps(run, method): the steps of all epochs of an algorithm, as an iterator.
 --
--- 1..count is partitioned at random into blocks of o.b, once (o.partition = "fixed") or anew each epoch ("fresh"), and the
--- blocks are visited in a random order, of each epoch (or one for all: o.order = "fixed").
--- update(block) does one step and returns Δ, the block α_b that it was added to, and for each λ the relative residual that
--- the algorithm keeps anyway. A block is a table: I (the Index), number (names it for as long as its partition lives), epoch,
--- done (its place in the epoch), place (that in the first epoch of its partition), so_far() (all that is visited up to
--- and with it, an Index) and next() (the block after it, or nil).
---
--- state is what update changes, { spread = { name = Matrix of this rank's rows }, same = { name = Matrix } }. With
--- o.checkpoint (see checkpoint.lua) it is saved between steps, and a run goes on from where it was saved: partition and order
--- are functions of the seed and the epoch, and blocks and factors are computed again.
+-- A method with `step` visits blocks (visits.lua), a block a step; one with `iterate` does an iteration a step, which is an
+-- epoch. The state that the algorithm has declared is saved between steps (o.checkpoint, see checkpoint.lua), and a run
+-- resumes from there: partition and order are functions of the seed and the epoch, and blocks and factors are computed
+-- again.
 --
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
--- without what the caller did in between or what following the test set took), model, residual, test_scores where the
--- algorithm was given a test set (this rank's rows, a Matrix a λ), and change: for each λ, |Δ| over |α| of the blocks so far
--- of this epoch. The run ends after o.epochs, or after the epoch in which the change of every λ is at most o.tol; its last
--- step has precision_loss where it ran in f32 (precision_check.lua). A model that is not finite ends it with an error.
+-- without what the caller did in between or what the test scores took), model; for each λ residual (|E| / |Y|, or of the
+-- blocks so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where
+-- they are known; test_scores where there is a test set (this rank's rows, a Matrix a λ). The run ends after o.epochs, or
+-- after the epoch in which the change of every λ is at most o.tol; its last step has precision_loss where it ran in f32
+-- (precision_check.lua). A model that is not finite ends it with an error.
 
 local kbcd = require "kbcd"
-local run_settings = require "kbcd.descent.run_settings"
-local runtime = require "kbcd.runtime"
-local Matrix, Index = kbcd.Matrix, kbcd.Index
+local new_visits = require "kbcd.descent.visits"
+local new_systems = require "kbcd.descent.systems"
+local chosen_visits = require "kbcd.descent.chosen_visits"
+local test_follower = require "kbcd.descent.test_follower"
+local precision_check = require "kbcd.descent.precision_check"
+local resume = require "kbcd.descent.resume"
+local Matrix = kbcd.Matrix
 
--- Options that differ from rank to rank would give wrong numbers: an error says which do.
-local function require_same_settings(owner, settings)
-  if not runtime.job.checking() then return end
-  for _, name in ipairs(kbcd.sorted_keys(settings)) do
-    runtime.job.require_same("the start", ("%s with %s = %s"):format(owner, name, settings[name]))
-  end
-end
+local one_visit = { { done = 1, place = 1, number = 1 } }  -- of a method that iterates
 
--- The blocks of one epoch in their order.
-local function begin_epoch(o, count, epoch)
-  local fresh = o.partition == "fresh"
-  local blocks = Index.permutation(count, { seed = o.seed, stream = fresh and 2 * epoch or 0 }):partition(o.b)
-  local order = Index.permutation(#blocks, { seed = o.seed, stream = o.order == "fixed" and 1 or 2 * epoch + 1 })
-  local first = fresh and order or Index.permutation(#blocks, { seed = o.seed, stream = o.order == "fixed" and 1 or 3 })
-  local parts, visits, places, before = {}, {}, {}, 0
-  for place = 1, #blocks do places[first[place]] = place end
-  for done = 1, #blocks do parts[done] = blocks[order[done]] end
-  local all = Index.concat(parts)
-  for done, I in ipairs(parts) do
-    before = before + #I
-    local upto = before
-    visits[done] = {
-      I = I, number = fresh and epoch .. "/" .. done or order[done], epoch = epoch, done = done,
-      place = places[order[done]],
-      next = function() return visits[done + 1] end,
-      so_far = function() return all:slice(1, upto) end,
-    }
-  end
-  return visits
-end
+return function(run, method)
+  local X, Y, o, lambda, model = run.X, run.Y, run.o, run.lambda, run.model
+  local owner, L, k = run.owner, lambda.count, lambda.k
+  local visits, converged = {}, false
+  -- For each λ of the blocks so far of this epoch: |Δ|², |α|², |residual|²; and |Y|² of these blocks.
+  local sums = run.replicated("sums", Matrix.zeros(L, 4))
+  local systems = method.step and new_systems(run, method)
+  local choose = o.choose and chosen_visits(run, method, systems)
+  local follow = o.test and test_follower(run)
+  local before  -- the coefficients at the start of the epoch, where steps change all of them
+  local size_of_Y = kbcd.allreduce(Y:norm() ^ 2)
+  local sizes = {}  -- |Y_b|² of each block of the epoch
 
-return function(owner, o, count, update, model, state)
-  local seconds, epoch, done, visits, converged = 0, 0, 0, {}, false
-  local sums = Matrix.zeros(#o.lambdas, 2)  -- |Δ|² and |α|² of the blocks so far of this epoch, for each λ
-  local at, settings = Matrix.zeros(1, 3), run_settings(owner, o, count, model.data)
-  require_same_settings(owner, settings)
+  local epoch, done, seconds, save = resume(run)
 
-  if o.checkpoint then
-    local data = model.data
-    settings.values = run_settings.values(o, data.X.d)
-    for name, text in pairs(o.checkpoint:fingerprints{ X = data.X, Y = kbcd.DataSet.local_part(data.X.n, data.Y),
-      test = o.test or nil }) do settings[name] = text end
-    state.same.at, state.same.sums, state.spread.test_scores = at, sums, model.followed
-    if o.checkpoint:take_up(settings, state) then
-      epoch, done, seconds = at(1, 1), at(1, 2), at(1, 3)
-      visits = begin_epoch(o, count, epoch)
-      o.checkpoint.resumed = { epoch = epoch, block = done }
+  local function begin_epoch()
+    visits = not method.step and one_visit or choose and choose.begin(epoch) or
+      new_visits(o, model.count, epoch, method.later and o.partition == "fixed" and "fixed" or nil)
+    if method.step and not method.residual and model.distributed then
+      local squares = Matrix.zeros(1, #visits)
+      for i, block in ipairs(visits) do squares:set(1, i, Y:take(X:local_rows(block.I)):norm() ^ 2) end
+      kbcd.allreduce(squares)
+      for i = 1, #visits do sizes[i] = squares(1, i) end
     end
   end
 
-  local function save()
-    for i, value in ipairs{ epoch, done, seconds } do at:set(1, i, value) end
-    o.checkpoint:keep(settings, state)
+
+  if done > 0 then begin_epoch() end
+
+  local function start_epoch()
+    epoch, done = epoch + 1, 0
+    begin_epoch()
+    sums:fill(0)
+    if o.targets and epoch > 1 then run.change_targets(method, epoch) end
+    if method.start_epoch then method.start_epoch(epoch) end
+  end
+
+  -- |E_l| / |Y| for each λ, or of the blocks so far.
+  local function residuals(block, squares)
+    local list = {}
+    if method.residual then
+      local norms = Matrix.zeros(1, L)
+      for l = 1, L do norms:set(1, l, method.residual:cols((l - 1) * k + 1, l * k):norm() ^ 2) end
+      kbcd.allreduce(norms)
+      for l = 1, L do list[l] = math.sqrt(norms(1, l) / math.max(size_of_Y, 1e-300)) end
+    elseif squares then
+      for l = 1, L do
+        sums:set(l, 3, sums(l, 3) + squares(1, l))
+        sums:set(l, 4, sums(l, 4) + (sizes[choose and block.place or done] or size_of_Y))
+        list[l] = math.sqrt(sums(l, 3) / math.max(sums(l, 4), 1e-300))
+      end
+    else
+      return nil
+    end
+    return list
+  end
+
+  local function require_finite(l, ...)
+    for _, x in ipairs{ ... } do
+      if x ~= x or x == math.huge then
+        error(("%s: block %d of epoch %d gave a model that is not finite (lambda = %g); raise lambda, scale the data or " ..
+          "the targets, or use f64"):format(owner, done, epoch, lambda[l]), 0)
+      end
+    end
+  end
+
+  -- |Δ| / |α| for each λ: of the blocks so far, or where all coefficients change, of the epoch at its end.
+  local function changes(Delta, now, residual)
+    local list = {}
+    if not Delta then
+      if done < #visits then return nil end
+      Delta, now = model.coefficients - before, model.coefficients
+      sums:fill(0)
+    end
+    local squares = Matrix.zeros(L, 2)
+    for l = 1, L do
+      squares:set(l, 1, Delta:cols((l - 1) * k + 1, l * k):norm() ^ 2)
+      squares:set(l, 2, now:cols((l - 1) * k + 1, l * k):norm() ^ 2)
+    end
+    if rawequal(now, model.coefficients) and model.distributed then kbcd.allreduce(squares) end
+    for l = 1, L do
+      local step, size = sums(l, 1) + squares(l, 1), sums(l, 2) + squares(l, 2)
+      require_finite(l, step, size, residual and residual[l] or 0)
+      sums:set(l, 1, step)
+      sums:set(l, 2, size)
+      list[l] = math.sqrt(step / math.max(size, 1e-300))
+    end
+    return list
+  end
+
+  local solve, old = nil, nil
+  if systems then
+    function solve(right, given)
+      old = given
+      local Delta = systems.solve(right, given)
+      if choose then choose.record(done, given and math.sqrt(systems.squares():sum()) or right:norm()) end
+      return Delta
+    end
+  end
+
+  -- One step of the method: Δ of the rows block.I of the coefficients, and these rows after it; nil if all may have changed.
+  local function advance(block)
+    if not method.step then return method.iterate(epoch) end
+    old = nil
+    local K_b, more = systems.begin(block)
+    local Delta = method.step(block.I, K_b, solve, more)
+    if not Delta then return nil end
+    return Delta, old and old + Delta or model:rows(block.I)
   end
 
   return function()
     if converged or epoch == o.epochs and done == #visits then return nil end
-    if o.checkpoint and done > 0 then save() end
-    if done == #visits then
-      epoch, done = epoch + 1, 0
-      visits = begin_epoch(o, count, epoch)
-      sums:fill(0)
-    end
+    if done > 0 then save(epoch, done, seconds) end
+    if done == #visits then start_epoch() end
     done = done + 1
-    local start, block = kbcd.now(), visits[done]
-    local Delta, alpha_b, residual = update(block)
-    seconds = seconds + kbcd.now() - start
-    model.follow(block, Delta)
-    local moved, now, change, largest = model.split(Delta), model.split(alpha_b + Delta), {}, 0
-    for l, lambda in ipairs(o.lambdas) do
-      local step, size = sums(l, 1) + moved[l]:norm() ^ 2, sums(l, 2) + now[l]:norm() ^ 2
-      if not (step < math.huge and size < math.huge and residual[l] < math.huge) then  -- nor NaN
-        error(("%s: block %d of epoch %d gave a model that is not finite (lambda = %g); raise lambda, scale the data or " ..
-          "the targets, or use f64"):format(owner, done, epoch, lambda), 2)
-      end
-      sums:set(l, 1, step)
-      sums:set(l, 2, size)
-      change[l] = math.sqrt(step / math.max(size, 1e-300))
-      largest = math.max(largest, change[l])
+    local start, block = kbcd.now(), choose and choose.next(done) or visits[done]
+    if done == 1 and method.dense then before = model.coefficients:clone() end
+    local Delta, now = advance(block)
+    if method.step and not Delta and not method.dense then
+      error(("%s: step must return the change of its rows of the coefficients, a Matrix; or declare dense = true, where " ..
+        "it changes others, too (%s)"):format(owner, run.place), 0)
     end
+    seconds = seconds + kbcd.now() - start
+    if follow then follow.after(block, Delta, done == #visits) end
+    local residual = residuals(block, systems and systems.squares())
+    local change = changes(Delta, now, residual)
+    local largest = 0
+    for _, c in ipairs(change or {}) do largest = math.max(largest, c) end
     converged = done == #visits and kbcd.allreduce_max(largest) <= o.tol  -- the ranks must agree
     local ends = converged or epoch == o.epochs and done == #visits
+    if ends and systems then systems.finish() end
     return {
       epoch = epoch, epochs = o.epochs, block = done, blocks = #visits, epoch_end = done == #visits,
-      seconds = seconds, change = change, residual = residual, model = model, test_scores = model.test_scores(),
-      precision_loss = ends and model.check_precision(owner, block) or nil,
+      seconds = seconds, change = change, residual = residual, model = model,
+      test_scores = follow and follow.scores(), precision_loss = ends and precision_check(run, method, block) or nil,
     }
   end
 end

@@ -1,13 +1,14 @@
--- checkpoint(path, options): saves the state of a run to a file, now and then, so that it can go on after it was stopped.
+-- checkpoint(path, options): saves the state of a run to a file, now and then, so that it can resume after it was stopped.
 --
--- A state is { spread = { name = Matrix }, same = { name = Matrix } }: of the first each rank has its own rows, of the others
--- every rank has all. With it go settings, { name = text, number or list of numbers }, which a run that goes on must have,
--- too: the same numbers come of the same settings, to the bit on the same number of ranks.
+-- A state is { distributed = { name = Matrix }, replicated = { name = Matrix } }: of the first each rank has its own rows,
+-- of the others every rank has all. With it go settings, { name = text, number or list of numbers }, which a run that
+-- resumes must have, too: the same settings give the same numbers, to the bit on the same number of ranks.
 --
 -- The file is HDF5: attributes of / are format, version and checksum (over all the rest), /settings has the lines
--- `name = value`, /spread and /same the tables, rows in their global order, so that any number of ranks can read them. It is
--- written under another name, brought to the disk and renamed; what was there before becomes path.previous. A file that is
--- damaged is told and passed over for the previous one. path.lock keeps a second job away as long as this one runs.
+-- `name = value`, /distributed and /replicated the tables, rows in their global order, so that any number of ranks can
+-- read them. It is written under another name, brought to the disk and renamed; what was there before becomes
+-- path.previous. A damaged file is reported, and the previous one is used. path.lock keeps a second job away while this
+-- one runs.
 
 local kbcd = require "kbcd"
 local run_settings = require "kbcd.descent.run_settings"
@@ -16,10 +17,10 @@ local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
 local Matrix, DataSet, Index = kbcd.Matrix, kbcd.DataSet, kbcd.Index
 
-local checkpoint = { format = "kbcd checkpoint", version = 1 }
+local checkpoint = { format = "kbcd checkpoint", version = 2 }
 local methods = {}
 
-local groups, piece = { "same", "spread" }, 4096  -- rows that travel to rank 0 at a time
+local groups, piece = { "replicated", "distributed" }, 4096  -- rows that travel to rank 0 at a time
 
 runtime.docs.checkpoint = [[checkpoint(path [, options])
 Keeps the state of a run in a file. options: every = 60 (seconds between two saves; 0: after every block), every_blocks (a
@@ -30,9 +31,10 @@ computed from it and differs by rounding). Given to an algorithm as the option `
 c:remove() at the end:
 local c = checkpoint("run.checkpoint", { resume = true })
 for step in nystrom(X, Y, { …, checkpoint = c }) do … end
-c.resumed: { epoch, block } that a run was taken up after. SIGTERM, SIGINT or SIGUSR1, once, saves after the block and leaves.
-An algorithm of your own calls c:take_up(settings, state) at its start, which fills the matrices of a state, { spread = { name
-= this rank's rows }, same = { name = Matrix } }, and tells whether it did, and c:keep(settings, state) after each block.]]
+c.resumed: { epoch, block } that a run was taken up after. SIGTERM, SIGINT or SIGUSR1, once, saves after the block and
+leaves. What is no algorithm (help "algorithm") calls c:take_up(settings, state) at its start, which fills the matrices of
+a state, { distributed = { name = this rank's rows }, replicated = { name = Matrix } }, and returns whether it did, and
+c:keep(settings, state) after each step.]]
 
 -- This rank's share of the rows of a matrix that every rank has.
 local function share_of(A)
@@ -46,7 +48,7 @@ local function tables_of(state)
   for _, group in ipairs(groups) do
     for _, name in ipairs(kbcd.sorted_keys(state[group] or {})) do
       local A = state[group][name]
-      local rows = group == "spread" and DataSet.local_part(kbcd.allreduce(A.nrows), A) or
+      local rows = group == "distributed" and DataSet.local_part(kbcd.allreduce(A.nrows), A) or
         DataSet.local_part(A.nrows, share_of(A))
       tables[#tables + 1] = { path = ("/%s/%s"):format(group, name), rows = rows }
     end
@@ -70,7 +72,7 @@ local function read_tables(file, group)
     local shape = file:shape(path)
     if #shape ~= 2 or shape[1] < 1 or shape[2] < 1 then error(("%s: %s: a table expected"):format(file.path, path), 0) end
     local first, last = 1, shape[1]
-    if group == "spread" then first, last = DataSet.share(shape[1]) end
+    if group == "distributed" then first, last = DataSet.share(shape[1]) end
     tables[name] = last >= first and file:read(path, first, last) or Matrix.zeros(0, shape[2])
   end
   return tables
@@ -118,7 +120,7 @@ local function read_newest(path)
       local good, settings, state = pcall(read, name)
       if good then
         if #damage > 0 and kbcd.rank() == 0 then
-          io.stderr:write(("%s; going on from %s\n"):format(damage[1], name))
+          io.stderr:write(("%s; resuming from %s\n"):format(damage[1], name))
         end
         return settings, state, name == path
       end
@@ -126,7 +128,7 @@ local function read_newest(path)
     end
   end
   if #damage > 0 then
-    error(("%s; there is no good one to go on from: remove %s to begin anew"):format(table.concat(damage, "; "), path), 0)
+    error(("%s; there is no good one to resume from: remove %s to begin anew"):format(table.concat(damage, "; "), path), 0)
   end
 end
 
@@ -253,7 +255,7 @@ function methods.keep(c, settings, state)
   if wanted == 0 then return end
   c:save(settings, state)
   if wanted < 1 then return end
-  kbcd.say("stopped by signal %d; %s has the run, to go on from", wanted, c.path)
+  kbcd.say("stopped by signal %d; %s has the run, to resume from", wanted, c.path)
   kbcd.barrier()
   os.exit(128 + wanted)
 end

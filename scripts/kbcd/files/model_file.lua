@@ -1,43 +1,56 @@
--- Model files: one self-contained HDF5 file a trained λ path; README.md, "Model files", describes the layout. Loading checks
--- everything and runs nothing.
+-- Model files: one self-contained HDF5 file for a model or a λ path of them; README.md in this folder describes the layout.
+-- Loading checks everything and runs nothing. A kernel or feature map that is written in Lua is stored by its name, its
+-- parameters and a fingerprint of its source; who loads the file supplies the code (model_file.load(path, { with = … })).
 
 local kbcd = require "kbcd"
-local new_path = require "kbcd.descent.path"
 local runtime = require "kbcd.runtime"
+local options = require "kbcd.descent.options"
 local read_model = require "kbcd.files.model_reader"
+local Model = require "kbcd.descent.model"
+local new_lambda = require "kbcd.descent.lambda"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 
 local model_file = { format = read_model.format, version = read_model.version }
 
 local piece = 4096  -- rows that travel to rank 0 at a time
 
-local function write_settings(file, m)
+-- A kernel's or a map's name and parameters, and the fingerprint of one that is written in Lua.
+local function write_function(file, group, f, more)
+  file:group(group)
+  file:set(group, "name", f.name)
+  local source, params = read_model.source_of(f)
+  for name, value in pairs(params or f.params or {}) do file:set(group, name, value) end
+  for name, value in pairs(more or {}) do file:set(group, name, value) end
+  if source then file:set(group, "source", source) end
+end
+
+local function write_settings(file, m, about)
   file:set("/", "format", model_file.format)
   file:set("/", "version", model_file.version)
   file:set("/", "kbcd", kbcd.version():match("kbcd (%S+)"))
-  for _, name in ipairs{ "method", "task", "precision", "n", "d", "k", "best" } do file:set("/", name, m[name]) end
-  file:group("/kernel")
-  file:set("/kernel", "name", m.kernel.name)
-  for name, value in pairs(m.kernel.params) do file:set("/kernel", name, value) end
+  file:set("/", "form", m.form)
+  file:set("/", "method", about.method)
+  for name, value in pairs{ task = about.task, precision = m.X.dtype, n = about.n or m.X.n, d = m.X.d, k = m.lambda.k,
+    best = about.best } do file:set("/", name, value) end
+  if m.kernel then write_function(file, "/kernel", m.kernel) end
   if m.map then
-    file:group("/map")
-    for _, name in ipairs{ "kind", "p", "seed" } do file:set("/map", name, m.map[name]) end
+    write_function(file, "/map", m.map, { p = m.map.p, seed = m.map.seed })
+    if m.map.kernel then write_function(file, "/kernel", m.map.kernel) end
   end
-  file:append("/lambdas", Matrix(m.model.lambdas):t())
-  if m.names then file:write_texts(m.task == "classify" and "/classes" or "/targets", m.names) end
-  if m.preprocess then
+  file:append("/lambda", Matrix(m.lambdas):t())
+  if about.names then file:write_texts(about.task == "classify" and "/classes" or "/targets", about.names) end
+  local p = about.preprocess
+  if p then
     file:group("/preprocess")
-    for _, name in ipairs{ "kind", "shuffle" } do
-      if m.preprocess[name] then file:set("/preprocess", name, m.preprocess[name]) end
-    end
-    if m.preprocess.shift then
-      file:append("/preprocess/shift", m.preprocess.shift)
-      file:append("/preprocess/scale", m.preprocess.scale)
+    for _, name in ipairs{ "kind", "shuffle" } do if p[name] then file:set("/preprocess", name, p[name]) end end
+    if p.shift then
+      file:append("/preprocess/shift", p.shift)
+      file:append("/preprocess/scale", p.scale)
     end
   end
   for _, group in ipairs{ "metrics", "options" } do
     file:group("/" .. group)
-    for name, value in pairs(m[group] or {}) do
+    for name, value in pairs(about[group] or {}) do
       file:set("/" .. group, name, type(value) == "boolean" and tostring(value) or value)
     end
   end
@@ -52,85 +65,80 @@ local function write_rows(file, name, count, gather)
 end
 
 local function write_tables(file, m)
-  local columns, gather = {}
-  for l, one in ipairs(m.model) do columns[l] = one.coefficients end
-  columns = Matrix.hcat(columns)
-  if m.method == "full" then  -- each rank has the rows of its own data
-    local spread = kbcd.DataSet.local_part(m.n, columns)
-    gather = function(first, last) return spread:gather(Index.range(first, last)) end
-  else
-    gather = function(first, last) return columns:rows(first, last) end
-  end
-  local count = m.method == "full" and m.n or columns.nrows
-  write_rows(file, "/coefficients", count, gather)
-  if m.method ~= "rf" then
-    local which, rows = m.model.centers or Index.range(1, m.n), m.X.sparse and m.X.gather_sparse or m.X.gather
-    write_rows(file, "/centers", count, function(first, last) return rows(m.X, which:slice(first, last)) end)
+  local A = m:unscaled(m.coefficients)
+  local rows = m.distributed and kbcd.DataSet.local_part(m.count, A)
+  write_rows(file, "/coefficients", m.count, function(first, last)
+    return rows and rows:gather(Index.range(first, last)) or A:rows(first, last)
+  end)
+  if m.form == "kernel" then
+    local which, gather = m.centers or Index.range(1, m.count), m.X.sparse and m.X.gather_sparse or m.X.gather
+    write_rows(file, "/centers", m.count, function(first, last) return gather(m.X, which:slice(first, last)) end)
   end
 end
 
-runtime.docs["model_file.save"] = [[model_file.save(path, m)
-Writes a λ path of models to one HDF5 file; all ranks call it. An existing file is replaced once the new one is complete.
-m: method ("full", "nystrom", "rf"), task ("classify", "regress"), model (step.model), kernel, map ({kind, p, seed}, of random
-features), X (training data, after preprocessing), best (which λ), preprocess, names (of classes or targets), metrics (lists
-of numbers), options.]]
-function model_file.save(path, m)
-  if rawget(kbcd.kernel, m.kernel.name) == nil or m.kernel.name == "custom" then
-    error(("model_file.save: the kernel '%s' is written in Lua and cannot be stored in a file"):format(m.kernel.name), 2)
+local function is_table(x) return x and type(x) ~= "table" and "a table" or nil end
+local schema = {
+  task = { options.one_of("classify", "regress"), "regress" }, names = { is_table, false }, best = { options.count, 1 },
+  method = { options.text, "script" }, metrics = { is_table, false }, options = { is_table, false },
+  preprocess = { is_table, false }, n = { options.maybe(options.count), false },
+}
+
+-- What load would refuse.
+local function check(m, o)
+  local function refuse(text, ...) error(("model_file.save: " .. text):format(...), 3) end
+  if o.best > m.lambda.count then refuse("best: 1..%d expected, got %d", m.lambda.count, o.best) end
+  if o.task == "classify" and not o.names then refuse("names of the %d classes expected", m.lambda.k) end
+  if o.names and #o.names ~= m.lambda.k then refuse("names: %d expected, got %d", m.lambda.k, #o.names) end
+  if kbcd.allreduce_min(m.coefficients:finite() and 1 or 0) == 0 then refuse("the coefficients hold NaN or Inf") end
+  if m.map and not m.map.kernel and not read_model.source_of(m.map) then
+    refuse("the map '%s' cannot be stored in a file", m.map.name)
   end
-  local filled = setmetatable({
-    n = m.X.n, d = m.X.d, precision = m.X.dtype, k = m.model[1].coefficients.ncols, best = m.best or 1,
-  }, { __index = m })
+end
+
+runtime.docs["model_file.save"] = [[model_file.save(path, model [, about])
+Writes a Model to one HDF5 file; all ranks call it. An existing file is replaced once the new one is complete. about: task
+("classify" or "regress"), names (of the k columns of scores: classes or targets), best (which lambda), method (its name),
+metrics and options (tables of numbers, texts or lists), preprocess (of preprocess.fit).]]
+function model_file.save(path, m, about)
+  if options.model(m) then error("model_file.save: a Model expected, got " .. kbcd.type(m), 2) end
+  local o = options.read("model_file.save", about or {}, schema)
+  check(m, o)
   kbcd.output_file.write(path, function(name)
     local file = kbcd.rank() == 0 and kbcd.h5.create(name)
-    if file then write_settings(file, filled) end
-    write_tables(file, filled)
+    if file then write_settings(file, m, o) end
+    write_tables(file, m)
     if file then file:close() end
   end)
 end
 
--- The blocks of f(x) and the rows of the coefficients that belong to them, as path wants them.
-local function kernel_blocks(m)
-  local n = m.centers.n
-  return n, function(X, I) return kbcd.KernelBlock(X, I, m.kernel, { centers = m.centers, keep = "none" }) end,
-    function(C, I) return kbcd.allreduce(kbcd.Selector(n, I):t() * C) end
-end
+runtime.docs["model_file.load"] = [[model_file.load(path [, options])
+A Model from a file, on any number of ranks: model[l]:predict(X) and model:predict(X) as an algorithm's, of data as it was
+before preprocessing; model.best is the best lambda's place. Also method, task, names, n, d, k, precision, preprocess,
+metrics, options. options: with (a kernel or a feature map, for a model whose own is written in Lua). All ranks call it.]]
+function model_file.load(path, given)
+  local o = options.read("model_file.load", given or {}, { with = { function(x)
+    local kind = kbcd.type(x)
+    return x and kind ~= "Kernel" and kind ~= "FeatureMap" and "a kernel or a feature map" or nil
+  end, false } })
+  local m = read_model(path, o.with or nil)
+  m.lambda = new_lambda(m.lambdas, m.k)
+  m.X = m.centers or kbcd.DataSet.generate(1, m.d, function() return Matrix.zeros(1, m.d) end):to(m.precision)
+  m.centers = nil
+  local model = Model.new(m)
+  local scores = model.scores
 
-local function feature_blocks(m)
-  return m.map.p, function(X, I) return kbcd.RandomFeaturesBlock(X, I, m.feature_map, { keep = "none" }) end,
-    function(C, I) return C:take(I) end
-end
-
-runtime.docs["model_file.load"] = [[model_file.load(path)
-A λ path of models from a file, on any number of ranks: model[l]:predict(X) and model:predict(X) as an algorithm's, of data
-as it was before preprocessing; model.best is the best λ's place. Also method, task, kernel, lambdas, names, n, d, k,
-precision, preprocess, metrics, options. All ranks call it.]]
-function model_file.load(path)
-  local m = read_model(path)
-  local count, block, rows = (m.method == "rf" and feature_blocks or kernel_blocks)(m)
-  local models = new_path{
-    lambdas = m.lambdas, k = m.k, d = m.d, coefficients = m.coefficients, count = count, b = math.min(2048, count),
-    block = block, rows = rows, test = false,
-  }
+  -- Rows as the model wants them: preprocessed, in its precision.
   local function prepared(X)
-    if kbcd.type(X) ~= "DataSet" then error(("predict: a DataSet expected, got %s"):format(kbcd.type(X)), 3) end
-    if X.d ~= m.d then
-      error(("%s: the model was trained on rows of %d numbers, these have %d"):format(path, m.d, X.d), 0)
-    end
     X = X:to(m.precision)
     if m.preprocess and m.preprocess.kind then
       X = X:to_dense()
       return kbcd.preprocess.apply(m.preprocess, kbcd.DataSet.local_part(X.n, X.rows))
     end
-    if not m.centers then return X end
-    return m.centers.sparse and X:to_sparse() or X:to_dense()
+    if m.map then return X end
+    return m.X.sparse and X:to_sparse() or X:to_dense()
   end
-  for l, one in ipairs(models) do
-    m[l] = { lambda = one.lambda, coefficients = one.coefficients,
-      predict = function(_, X) return one:predict(prepared(X)) end }
-  end
-  function m.predict(_, X) return models:predict(prepared(X)) end
-  return m
+  function model.scores(self, X, ...) return scores(self, prepared(X), ...) end
+  return model
 end
 
 return model_file

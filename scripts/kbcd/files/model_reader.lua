@@ -1,8 +1,12 @@
 -- model_reader(path): what a model file says, each part checked before it is used; model_file.load makes a model of it.
 
 local kbcd = require "kbcd"
+local lua_source = require "kbcd.support.lua_source"
 
-local reader = { format = "kbcd model", version = 1 }
+local reader = { format = "kbcd model", version = 2 }
+
+-- The fingerprint of a kernel or map that is written in Lua, and its parameters.
+reader.source_of = lua_source.of
 
 local function refuse(path, text, ...) error(("%s: " .. text):format(path, ...), 0) end
 
@@ -61,30 +65,67 @@ local function read_whole(file, name, rows, cols)
   return all
 end
 
-local function read_kernel(file)
+-- A kernel or map that is written in Lua: `with`, if it is the one that the file names.
+local function supplied(file, group, params, with)
+  local name, source = params.name, params.source
+  local what = group == "/kernel" and "kernel" or "feature map"
+  if not with then
+    refuse(file.path, "%s: the %s '%s' is written in Lua; supply its code: --with FILE.lua (a file that returns it)", group,
+      what, tostring(name))
+  end
+  if kbcd.type(with) ~= (what == "kernel" and "Kernel" or "FeatureMap") or with.name ~= name then
+    refuse(file.path, "%s: the %s '%s' expected, and %s was supplied", group, what, tostring(name), tostring(with))
+  end
+  local its_source, its_params = lua_source.of(with)
+  for key, value in pairs(its_params or {}) do
+    if params[key] ~= value then
+      refuse(file.path, "%s: %s = %s there, and %s in what was supplied", group, key, tostring(params[key]), tostring(value))
+    end
+  end
+  if its_source ~= source then
+    refuse(file.path, "%s: the source of the %s '%s' differs from the one that the model was trained with", group, what, name)
+  end
+  return with
+end
+
+local function numbers(file, group, params)
+  for key, value in pairs(params) do
+    if type(value) ~= "number" or not is_finite(value) then refuse(file.path, "%s: %s: a number expected", group, key) end
+  end
+  return params
+end
+
+local function read_kernel(file, with)
   local params = attributes(file, "/kernel")
+  if params.source then return supplied(file, "/kernel", params, with) end
   local name = params.name
   params.name = nil
   if type(name) ~= "string" or name == "custom" or rawget(kbcd.kernel, name) == nil then
     refuse(file.path, "/kernel: the kernel '%s' is not known here", tostring(name))
   end
-  for key, value in pairs(params) do
-    if type(value) ~= "number" or not is_finite(value) then refuse(file.path, "/kernel: %s: a number expected", key) end
-  end
+  numbers(file, "/kernel", params)
   if params.gamma and params.sigma then params.sigma = nil end  -- it follows from gamma
   local good, kernel = pcall(kbcd.kernel[name], params)
   if not good then refuse(file.path, "/kernel: %s", kernel) end
   return kernel
 end
 
-local function read_map(file, m)
-  local kind = field(file, "/map", "kind", "string", "a feature map that is known here", function(x)
-    return x ~= "custom" and rawget(kbcd.features, x) ~= nil
-  end)
-  m.map = { kind = kind, p = count(file, "/map", "p", 2 ^ 40), seed = seed(file, "/map", "seed") }
-  local good, map = pcall(kbcd.features[kind], { kernel = m.kernel, p = m.map.p, seed = m.map.seed })
+local function read_map(file, with)
+  local params = attributes(file, "/map")
+  if params.source then return supplied(file, "/map", params, with) end
+  params.name, params.kind = params.name or params.kind, nil  -- as version 1 calls it
+  local name = params.name
+  if type(name) ~= "string" or name == "custom" or rawget(kbcd.features, name) == nil then
+    refuse(file.path, "/map: the feature map '%s' is not known here", tostring(name))
+  end
+  count(file, "/map", "p", 2 ^ 40)
+  seed(file, "/map", "seed")
+  params.name = nil
+  numbers(file, "/map", params)
+  if file:has("/kernel") then params.kernel = read_kernel(file) end
+  local good, map = pcall(kbcd.features[name], params)
   if not good then refuse(file.path, "/map: %s", map) end
-  m.feature_map = map
+  return map
 end
 
 local function read_preprocess(file, d)
@@ -116,31 +157,41 @@ local function read_sparse_rows(file, name, cols, dtype, beside)
   return X
 end
 
-local function read_lambdas(file)
-  local shape, list = file:shape("/lambdas"), {}
-  if #shape ~= 2 or shape[1] < 1 or shape[1] > 1e6 then refuse(file.path, "/lambdas: a column of numbers expected") end
-  local column = read_whole(file, "/lambdas", shape[1], 1)
+local function read_lambdas(file, version)
+  local name, list = version == 1 and "/lambdas" or "/lambda", {}
+  local shape = file:shape(name)
+  if #shape ~= 2 or shape[1] < 1 or shape[1] > 1e6 then refuse(file.path, "%s: a column of numbers expected", name) end
+  local column = read_whole(file, name, shape[1], 1)
   for l = 1, shape[1] do
     list[l] = column(l, 1)
-    if list[l] <= 0 then refuse(file.path, "/lambdas: numbers > 0 expected, got %g", list[l]) end
+    if list[l] <= 0 then refuse(file.path, "%s: numbers > 0 expected, got %g", name, list[l]) end
   end
   return list
 end
 
-local function read(file)
+-- Version 1 has the method, one of three, in place of the form.
+local forms = { full = "kernel", nystrom = "kernel", rf = "features" }
+
+local function read_form(file, version)
+  if version > 1 then return field(file, "/", "form", "string", one_of("kernel", "features")) end
+  return forms[field(file, "/", "method", "string", one_of("full", "nystrom", "rf"))]
+end
+
+local function read(file, with)
   local path = file.path
   local marked, format = pcall(file.get, file, "/", "format")
   if not marked or format ~= reader.format then refuse(path, "no kbcd model file") end
   local version = file:get("/", "version")
-  if version ~= reader.version then
-    refuse(path, "a model of format version %s; this kbcd reads version %d", tostring(version), reader.version)
+  if version ~= 1 and version ~= reader.version then
+    refuse(path, "a model of format version %s; this kbcd reads versions 1 and %d", tostring(version), reader.version)
   end
   local m = {
-    method = field(file, "/", "method", "string", one_of("full", "nystrom", "rf")),
+    path = path, form = read_form(file, version),
+    method = field(file, "/", "method", "string", "a text", function() return true end),
     task = field(file, "/", "task", "string", one_of("classify", "regress")),
     precision = field(file, "/", "precision", "string", one_of("f32", "f64")),
     n = count(file, "/", "n"), d = count(file, "/", "d"), k = count(file, "/", "k"),
-    kernel = read_kernel(file), lambdas = read_lambdas(file),
+    lambdas = read_lambdas(file, version),
     metrics = attributes(file, "/metrics"), options = attributes(file, "/options"),
   }
   m.best = count(file, "/", "best", #m.lambdas)
@@ -151,13 +202,14 @@ local function read(file)
   if m.names and #m.names ~= m.k then refuse(path, "%s: %d names expected, got %d", names, m.k, #m.names) end
 
   local width = m.k * #m.lambdas
-  if m.method == "rf" then
-    read_map(file, m)
+  if m.form == "features" then
+    m.map = read_map(file, with)
     m.coefficients = read_whole(file, "/coefficients", m.map.p, width)
   else
+    m.kernel = read_kernel(file, with)
     local sparse = file:has("/centers/starts")
     local rows = sparse and file:sparse_rows("/centers") or file:shape("/centers")[1]
-    if rows < 1 or m.method == "full" and rows ~= m.n then refuse(path, "/centers: %d rows expected, got %d", m.n, rows) end
+    if rows < 1 then refuse(path, "/centers: at least one row expected, got none") end
     if not sparse then require_shape(file, "/centers", rows, m.d) end
     require_shape(file, "/coefficients", rows, width)
     local coefficients = read_rows(file, "/coefficients", rows, width, "f64")
@@ -168,9 +220,9 @@ local function read(file)
   return m
 end
 
-return setmetatable(reader, { __call = function(_, path)
+return setmetatable(reader, { __call = function(_, path, with)
   local file = kbcd.h5.open(path, true)
-  local good, m = pcall(read, file)
+  local good, m = pcall(read, file, with)
   file:close()
   if not good then error(m, 0) end
   return m

@@ -4,19 +4,19 @@
 local kbcd = require "kbcd"
 local read_data = require "kbcd.data.read_data"
 local runtime = require "kbcd.runtime"
-local system = kbcd.system
+local files = runtime.files
 
 local output_file = {}
 
 runtime.docs["output_file.temporary_name"] = [[output_file.temporary_name(path)
-Where the file is written that then takes the place of path. Always the same, so that a run that was killed leaves but one.]]
-function output_file.temporary_name(path) return system.real_path(path) .. ".kbcd.part" end
+Where the file is written that then takes the place of path. Always the same, so that a run that was killed leaves but
+one.]] function output_file.temporary_name(path) return files.real_path(path) .. ".kbcd.part" end
 
 local function refuse(path, reason) error(("%s: cannot be written (%s)"):format(path, reason), 0) end
 
 -- A device or a pipe would not be written to, but replaced.
 local function require_replaceable(path)
-  if not system.is_replaceable(path) then refuse(path, "it is no regular file") end
+  if not files.is_replaceable(path) then refuse(path, "it is no regular file") end
 end
 
 runtime.docs["output_file.check"] = [[output_file.check(path)
@@ -26,7 +26,7 @@ function output_file.check(path)
   local folder = io.open(path .. "/.")
   if folder then folder:close(); refuse(path, "it is a folder") end
   require_replaceable(path)
-  local reason = system.obstacle(path)
+  local reason = files.obstacle(path)
   if reason then refuse(path, reason) end
 end
 
@@ -38,7 +38,7 @@ function output_file.check_command(inputs, outputs)
   for i, option in ipairs(options) do
     local path = outputs[option]
     local function refuse_same(other, other_path, fate)
-      if system.same_file(path, other_path) then
+      if files.same_file(path, other_path) then
         error(("%s %s: this is the file of %s, which %s; give another name"):format(option, path, other, fate), 0)
       end
     end
@@ -53,25 +53,25 @@ end
 -- Gives path a second name, so that it is there all the time; where files have but one, path loses it for a moment.
 local function keep_as(path, previous)
   os.remove(previous)
-  if system.link(path, previous) then return true end
+  if files.link(path, previous) then return true end
   return os.rename(path, previous)
 end
 
 -- f(name) writes the file of that name, which then takes the place of path.
 local function put(path, previous, f)
-  local target, name = system.real_path(path), output_file.temporary_name(path)
+  local target, name = files.real_path(path), output_file.temporary_name(path)
   require_replaceable(path)
   os.remove(name)
   local good, message = xpcall(f, function(e) return e end, name)
-  if good then system.copy_mode(target, name) end
-  if good and not system.sync(name) then good, message = false, path .. ": cannot be brought to the disk" end
+  if good then files.copy_mode(target, name) end
+  if good and not files.sync(name) then good, message = false, path .. ": cannot be brought to the disk" end
   if good and previous then good, message = keep_as(target, previous) end
   if good then good, message = os.rename(name, target) end
   if not good then
     os.remove(name)
     error(message, 0)
   end
-  system.sync(target:match("^(.*/)[^/]*$") or ".")
+  files.sync(target:match("^(.*/)[^/]*$") or ".")
 end
 
 runtime.docs["output_file.write_text"] = [[output_file.write_text(path, text)

@@ -1,21 +1,15 @@
--- require_room(owner, X, o, job): that a run fits into memory, before it starts.
+-- memory_check(owner, X, o, job): that a run fits into memory, before it starts.
 --
--- On each rank, beside the data: `spread` matrices of this rank's rows and `same` ones of `count` rows, all of `columns`
--- columns in f64 (models, residuals, what products make of them); `systems` systems of b x b at a time, each with what it is
--- made of and its factor for each λ; and blocks, which make do with little and take as much as the memory budget lets them.
--- The ranks of a machine share what is free there, or what a cgroup or ulimit leaves of it. If the blocks have to make do
--- with less than the budget, that is told; if the rest does not fit, every rank fails, with the numbers of the one that lacks
--- most.
+-- On each rank, beside the data: `distributed` matrices of this rank's rows and `replicated` ones of `count` rows, all of
+-- `columns` columns in f64 (models, residuals, what products make of them); `systems` systems of b x b at a time, each with
+-- what it is made of and its factor for each λ; and blocks, which need little and use as much as the memory budget allows.
+-- The ranks of a machine share what is free there, or what a cgroup or ulimit leaves of it. If the blocks get less than the
+-- budget, a line says so; if the rest does not fit, every rank fails, with the numbers of the rank that is most short.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 
 local least_for_blocks = 64 * 2 ^ 20
-
-runtime.docs.require_room = [[require_room(owner, X, options, job)
-Fails, with the numbers, when a run on X does not fit into the memory that is free. options: b, lambdas, partition, epochs,
-cache, test; job: columns (of all models together), count (rows of a model), spread, same, systems (how many at a time). All
-ranks call it.]]
 
 local function size(bytes)
   if bytes >= 1e9 then return ("%.3g GB"):format(bytes / 1e9) end
@@ -24,15 +18,15 @@ end
 
 -- Bytes of all blocks that a run would keep, or of the one at hand.
 local function wanted_by_blocks(X, o, count)
-  local kept = o.partition == "fixed" and o.epochs > 1 and o.cache ~= "none"
-  local bytes = kept and o.cache == "f16" and 2 or X.dtype == "f32" and 4 or 8
-  return X.local_n * (kept and count or o.b) * bytes
+  local kept = o.partition == "fixed" and o.epochs > 1 and o.keep ~= "none"
+  local bytes = kept and o.keep == "f16" and 2 or X.dtype == "f32" and 4 or 8
+  return X.local_n * (kept and count or o.b or count) * bytes
 end
 
 return function(owner, X, o, job)
-  local test_rows = o.test and 2 * o.test.local_n or 0
-  local models = (job.spread * X.local_n + job.same * job.count + test_rows) * job.columns * 8
-  local systems = job.systems * o.b ^ 2 * 8 * (1 + #o.lambdas)
+  local test_rows, b = o.test and 2 * o.test.local_n or 0, o.b or 0
+  local models = (job.distributed * X.local_n + job.replicated * job.count + test_rows) * job.columns * 8
+  local systems = job.systems * b ^ 2 * 8 * (1 + o.lambda.count)
   local wanted = wanted_by_blocks(X, o, job.count)
   local free = runtime.memory.available() / runtime.job.node_ranks()
   local blocks = math.min(wanted, least_for_blocks)
@@ -43,7 +37,7 @@ return function(owner, X, o, job)
     local text = ("%s needs %s of memory on rank %d beside the data (models and residuals %s, %d system%s of %dx%d with " ..
       "factors %s, blocks at least %s), and %s is free for it; make b, the number of lambdas or that of targets smaller, " ..
       "or use more machines"):format(owner, size(models + systems + blocks), rank, size(models), job.systems,
-      job.systems == 1 and "" or "s", o.b, o.b, size(systems), size(blocks), size(free))
+      job.systems == 1 and "" or "s", b, b, size(systems), size(blocks), size(free))
     error(kbcd.bcast(text, rank), 0)
   end
   local room = free - models - systems

@@ -1,0 +1,205 @@
+-- algorithm(name, options, setup): declares an algorithm. It says what is its own: its options, its model, its state, what
+-- a step solves and does. The driver gives the rest: checks of options, λ paths, blocks that are kept, streamed or
+-- computed once, factors ahead of their step on all ranks and threads, checkpoints and resume, the memory and precision
+-- checks, test scores, stopping by tolerance; and the commands find it by its name or file.
+--
+-- The result is called as mine(X, Y, options) and gives an iterator of steps (steps.lua).
+
+local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
+local options = require "kbcd.descent.options"
+local new_lambda = require "kbcd.descent.lambda"
+local new_run = require "kbcd.descent.run"
+local steps = require "kbcd.descent.steps"
+local targets = require "kbcd.descent.targets"
+local sorted_keys = require "kbcd.support.sorted_keys"
+
+runtime.docs.algorithm = [[algorithm(name, options, setup)
+Declares an algorithm; what it gives is called as mine(X, Y, o) for an iterator of steps, and `kbcd train --method
+./mine.lua` takes the file that returns it. options: [1] is a text, "Title: what it does"; the others are its options by
+name, each the name of a kind ("kernel", "map", "count", "positive", "not_negative", "number", "flag", "text", "index",
+"data", "function"), a default (a number, true or false), { kind or default, "what it is for", default = … } or { choices =
+{ … } }. They are checked, and become flags of the commands. Every algorithm also has lambda, epochs, tol, seed, keep,
+test, checkpoint, start, targets, weights, centers (where it has p), and unless it says b = false: b, partition, jitter,
+choose (help "algorithm options"). setup(X, Y, o, run) makes the model and the state (help "run") and returns a table:
+  step(B, K_b, solve, P): a step on block B (an Index of rows, centres or features), with K_b = K([n], B) or Z([n], B). It
+    changes the coefficients' rows B and returns the change, a Matrix on every rank; or declare dense = true, if it changes
+    others, too. P is K_b'E over all ranks, where residual = E is declared.
+  system(K_b): what solve(R) solves: a formula such as K_b:t() * K_b + n*lambda (also K_b:gram "f64", K_b:square() = K(B, B)).
+    solve(R) gives H^-1 R; solve(R, old) gives H^-1 R - old and knows the block's residual.
+  or, instead of step, iterate(t): an iteration of a method without blocks (options: b = false); an epoch is an iteration.
+  residual = E: this rank's rows of what is left of the targets (k columns for each lambda), a declared state.
+  fitted(E): the fitted values from the residual; of a start, it also gives E from the fitted values.
+  gradient(B, P): the gradient of block B, for choose.   block(B, later): another operator than K([n], B).
+  later = true: block and step get the rows that are visited later in the epoch: block(B, later) as an Index, and
+    step(B, K_b, solve, here) as this rank's rows among them.
+  start_epoch(epoch): called before each epoch.   targets_changed(D): the targets have changed by D (option targets).]]
+
+runtime.docs["algorithm options"] = [[options of every algorithm
+lambda (a number or a list: a path of models that share blocks and Grams); epochs = 1; tol = 0 (stop after the epoch in
+which the model changed by no more, relatively); seed; keep = "exact", "f16" or "none" (how blocks of a fixed partition
+stay in memory from epoch to epoch, as far as the budget goes; exact: in the precision of the data); test (a DataSet:
+step.test_scores follows every block); checkpoint (help "checkpoint"); start (a Model to begin from; the data may have
+grown); targets (a function(epoch, fitted) that gives new targets before an epoch, or nil; fitted() is a list of fitted
+values); weights (of the rows: a Matrix of this rank's rows x 1, or a DataSet, all > 0). With blocks: b = 2048 (block size,
+at most the number of rows, centres or features); partition = "fixed" or "fresh" (anew each epoch); jitter = false (true:
+add a growing multiple of I to a system that is not positive definite); choose (help "choose"). With centres: centers =
+"uniform", "rpcholesky", "leverage" or an Index.]]
+
+local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
+  fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
+  dense = "boolean" }
+
+-- The options of every algorithm, then its own, which may change a default.
+local function schema_of(name, declared)
+  local blocks = declared.b ~= false
+  local schema = {
+    lambda = { options.lambda, kind = "lambda", about = "the regulariser, or several" },
+    epochs = { options.count, 1, kind = "count", about = blocks and "passes over the blocks" or "iterations" },
+    tol = { options.not_negative, 0, kind = "not_negative", about = "stop when an epoch changes the model by no more" },
+    seed = { options.seed, runtime.seed(), kind = "seed", about = "of everything random" },
+    keep = { function(x) return x ~= "f32" and options.one_of("exact", "f16", "none")(x) or nil end, "exact",
+      kind = "choice", choices = { "exact", "f16", "none" }, about = "how blocks stay in memory" },
+    test = { options.maybe(options.data), false }, checkpoint = { options.maybe(options.checkpoint), false },
+    start = { options.maybe(options.model), false }, targets = { options.maybe(options["function"]), false },
+    weights = { function(x)
+      local kind = runtime.type(x)
+      return x and kind ~= "Matrix" and kind ~= "DataSet" and "a Matrix or a DataSet" or nil
+    end, false },
+  }
+  if blocks then
+    schema.b = { options.maybe(options.count), false, kind = "count", about = "block size" }
+    schema.partition = { options.one_of("fixed", "fresh"), "fixed", kind = "choice", choices = { "fixed", "fresh" },
+      about = "blocks that stay, or new ones each epoch" }
+    schema.jitter = { options.flag, false, kind = "flag", about = "help systems that are not positive definite" }
+    schema.choose = { options.maybe(options["function"]), false }
+  end
+  if declared.p ~= nil and declared.kernel then
+    schema.centers = { function(x)
+      if runtime.type(x) == "Index" then return nil end
+      return type(x) ~= "string" and "an Index, or uniform, rpcholesky or leverage" or
+        options.one_of("uniform", "rpcholesky", "leverage")(x)
+    end, "uniform", kind = "choice", choices = { "uniform", "rpcholesky", "leverage" }, about = "how centres are drawn" }
+  end
+  local own = {}
+  for option, entry in pairs(declared) do
+    if type(option) == "string" and not (option == "b" and entry == false) then
+      if schema[option] and schema[option].kind and type(entry) ~= "table" then
+        schema[option][2] = entry  -- another default
+      else
+        schema[option] = options.declared(name, option, entry)
+        own[#own + 1] = option
+      end
+    end
+  end
+  table.sort(own)
+  return schema, own
+end
+
+-- What setup returned, checked against the contract.
+local function checked(run, method)
+  local function refuse(text, ...) error(("%s: %s (%s)"):format(run.owner, text:format(...), run.place), 0) end
+  if type(method) ~= "table" then refuse("setup must return a table with step or iterate, got %s", runtime.type(method)) end
+  if not run.model then refuse("setup must make its model by run.kernel_model or run.feature_model") end
+  for field, value in pairs(method) do
+    local kind = fields[field]
+    if not kind then
+      refuse("setup returned an unknown field '%s'; known: %s", tostring(field), table.concat(sorted_keys(fields), ", "))
+    end
+    if runtime.type(value) ~= kind and value ~= false then
+      refuse("setup returned %s = %s; a %s expected", field, runtime.type(value), kind)
+    end
+  end
+  if run.blocks and not method.step then refuse("setup returned no step (or declare b = false, and return iterate)") end
+  if not run.blocks and not method.iterate then refuse("setup returned no iterate; it declares b = false") end
+  if method.residual and (method.residual.nrows ~= run.X.local_n or method.residual.ncols ~= run.columns) then
+    refuse("residual must have this rank's %d rows and %d columns, got %dx%d", run.X.local_n, run.columns,
+      method.residual.nrows, method.residual.ncols)
+  end
+  if method.residual and not method.fitted then refuse("setup returned residual, and no fitted(E)") end
+  if run.o.jitter and not method.system then refuse("option jitter: this algorithm has no system to add it to") end
+  if method.iterate then method.dense = true end
+  return method
+end
+
+-- √w of this rank's rows.
+local function scale_of(run, weights)
+  local w = runtime.type(weights) == "DataSet" and weights.rows or weights
+  if w.nrows ~= run.X.local_n or w.ncols ~= 1 then
+    error(("%s: option weights: this rank's %d rows x 1 expected, got %dx%d"):format(run.owner, run.X.local_n, w.nrows,
+      w.ncols), 0)
+  end
+  w = w:to("f64")
+  local least = w:finite() and (w.nrows > 0 and w:min() or math.huge) or 0
+  if kbcd.allreduce_min(least) <= 0 then error(run.owner .. ": option weights: finite numbers > 0 expected", 0) end
+  return w:sqrt()
+end
+
+-- Fitted values and targets as the caller knows them, of a run with weights; and targets that change.
+local function add_targets(run, method)
+  function run.targets() return run.scale and run.Y:clone():cdiv(run.scale) or run.Y end
+  function run.fitted()
+    local F = method.fitted(method.residual)
+    return run.scale and F:cdiv(run.scale) or F
+  end
+  function run.model.fitted(model)
+    if not method.fitted then return model:predict(model.X) end
+    return run.lambda:split(run.fitted())
+  end
+  function run.change_targets(_, epoch)
+    local Y = run.o.targets(epoch, function() return run.model:fitted() end)
+    if Y == nil then return end
+    Y = targets(run.owner .. ": option targets", run.X, Y)
+    if run.scale then Y:cmul(run.scale) end
+    local D = Y - run.Y
+    run.Y:copy(Y)
+    if method.residual then method.residual:add(run.lambda:each(D)) end
+    if method.targets_changed then method.targets_changed(run.lambda:each(D)) end
+  end
+end
+
+local function start(algorithm, X, Y, given)
+  local name = algorithm.name
+  Y = targets(name, X, Y)
+  local o = options.read(name, given, algorithm.schema, 4, X, { lambdas = "lambda", cache = "keep" })
+  o.lambda = new_lambda(type(o.lambda) == "table" and { unpack(o.lambda) } or { o.lambda }, Y.ncols)
+  o.b = o.b or nil
+  if o.keep == "f32" then o.keep = "exact" end  -- the old spelling
+  local run = new_run(name, X, Y, o, algorithm.blocks)
+  run.place = algorithm.place
+  if o.weights then
+    if o.start then error(name .. ": options start and weights do not go together", 3) end
+    run.scale = scale_of(run, o.weights)
+    Y:cmul(run.scale)
+  end
+  local method = checked(run, algorithm.setup(X, Y, o, run))
+  add_targets(run, method)
+  if o.targets and method.iterate and not method.targets_changed then
+    error(name .. ": option targets: this algorithm does not take targets that change", 3)
+  end
+  if o.start and method.residual then
+    method.residual:copy(method.fitted(run.model:scores(X, run.model.coefficients)))
+  end
+  return steps(run, method)
+end
+
+local Algorithm = {
+  __call = start,
+  __tostring = function(a) return ("algorithm %s: %s"):format(a.name, a.about) end,
+}
+
+return function(name, declared, setup)
+  if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
+    error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)
+  end
+  if type(declared) ~= "table" then error(("algorithm %s: a table of options expected"):format(name), 2) end
+  if type(setup) ~= "function" then error(("algorithm %s: a function setup(X, Y, o, run) expected"):format(name), 2) end
+  local about = declared[1] or name
+  local where = debug.getinfo and debug.getinfo(setup, "S") or {}
+  local schema, own = schema_of("algorithm " .. name, declared)
+  local algorithm = setmetatable({
+    name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
+    setup = setup, blocks = declared.b ~= false, place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
+  }, Algorithm)
+  return algorithm
+end

@@ -1,0 +1,157 @@
+-- Model: a function of rows, or one for each λ of a path,
+--
+--     f(x) = K(x, centres) α     of a kernel, or     f(x) = z(x) w     of a feature map z,
+--
+-- whose coefficients lie side by side, k columns for each λ. An algorithm trains one, a model file holds one, and a script
+-- makes one of its own coefficients.
+
+local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
+local options = require "kbcd.descent.options"
+local new_lambda = require "kbcd.descent.lambda"
+local Matrix, Index = kbcd.Matrix, kbcd.Index
+
+runtime.docs.Model = [[Model{ kernel, X, coefficients, … } or Model{ map, X, coefficients, … }
+f(x) = K(x, X) A of a kernel, or f(x) = z(x) A of a feature map, for rows like those of the DataSet X. coefficients: of a
+kernel, this rank's rows of X; with `centers`, an Index of rows of X, a row a centre, on every rank; of a map, all p rows on
+every rank. lambda: a number or a list, for several models side by side (1 unless given). m[l] is the l-th model:
+m[l]:predict(Z), m[l].coefficients, m[l].lambda. Also m.lambdas, m.kernel, m.map, m.centers, m.count.]]
+runtime.docs["Model:predict"] = [[Model:predict(Z)
+This rank's rows of the scores of a DataSet: a list with a Matrix for each lambda. m[l]:predict(Z) is one of them.]]
+runtime.docs["Model:fitted"] = [[Model:fitted()
+The scores of the rows that it was trained on: a list with a Matrix for each lambda. An algorithm that keeps a residual
+knows them without a pass over X.]]
+runtime.docs["Model:save"] = [[Model:save(path [, options])
+Writes a model file, which predict, evaluate and model_file.load read. All ranks call it. options: task ("regress" unless
+given, or "classify"), names (of classes or targets), best (which lambda; 1 unless given), method, metrics, options.]]
+runtime.docs["Model:block"] = [[Model:block(I [, rows])
+The block of the training rows against centres or features I, K([n], I) or Z([n], I), as the driver would make it: kept in
+memory as the options say. rows: an Index, only these rows.]]
+runtime.docs["Model:rows"] = [[Model:rows(I)
+Rows I of the coefficients, on every rank. All ranks call it.]]
+
+local methods = {}
+
+-- The places in X of centres I.
+local function places(m, I) return m.centers and m.centers:take(I) or I end
+
+-- √w of the centres I, where the rows of X have weights w: the model is that of √w_i K(x_i, x_j) √w_j.
+local function column_scale(m, I)
+  return m.scale and m.kernel and kbcd.allreduce(kbcd.Selector(m.X.n, places(m, I)):t() * m.scale) or nil
+end
+
+function methods.block(m, I, rows)
+  if m.map then return kbcd.RandomFeaturesBlock(m.X, I, m.map, { keep = m.keep, rows = rows, row_scale = m.scale }) end
+  return kbcd.KernelBlock(m.X, places(m, I), m.kernel, { keep = m.keep, rows = rows, row_scale = m.scale,
+    column_scale = column_scale(m, I) })
+end
+
+-- The block of other rows Z.
+function methods.block_of(m, Z, I, keep)
+  if m.map then return kbcd.RandomFeaturesBlock(Z, I, m.map, { keep = keep }) end
+  return kbcd.KernelBlock(Z, places(m, I), m.kernel, { centers = m.X, keep = keep, column_scale = column_scale(m, I) })
+end
+
+-- The same of rows in f64, whatever X is.
+function methods.exact_block_of(m, Z, I)
+  if m.map then return kbcd.RandomFeaturesBlock(Z, I, m.map) end
+  return kbcd.KernelBlock(Z, Index.range(1, #I), m.kernel, { centers = m.X:subset(places(m, I)):to("f64"),
+    column_scale = column_scale(m, I) })
+end
+
+function methods.rows(m, I, coefficients)
+  local C = coefficients or m.coefficients
+  return m.distributed and kbcd.allreduce(kbcd.Selector(m.count, I):t() * C) or C:take(I)
+end
+
+-- Rows I of the coefficients get Delta (on every rank) added.
+function methods.add_rows(m, I, Delta)
+  if m.distributed then m.coefficients:add(kbcd.Selector(m.count, I) * Delta) else m.coefficients:add_rows(I, Delta) end
+end
+
+-- f(Z) with these coefficients, by blocks of `block` (those of other rows unless given).
+function methods.scores(m, Z, coefficients, block)
+  local F = Matrix.zeros(Z.local_n, coefficients.ncols)
+  for _, I in ipairs(Index.range(1, m.count):partition(m.b or math.min(2048, m.count))) do
+    F:add((block or methods.block_of)(m, Z, I, "none") * m:rows(I, coefficients))
+  end
+  return F
+end
+
+local function require_rows(m, Z)
+  if kbcd.type(Z) ~= "DataSet" or Z.d ~= m.X.d then
+    error(("%spredict: a DataSet of %d columns expected, as the model was trained on, got %s"):format(
+      m.path and m.path .. ": " or "", m.X.d, tostring(Z)), 3)
+  end
+end
+
+function methods.predict(m, Z)
+  require_rows(m, Z)
+  return m.lambda:split(m:scores(Z, m.coefficients))
+end
+
+function methods.fitted(m) return m:predict(m.X) end
+
+-- Coefficients of the kernel itself, where the rows have weights: α_i = √w_i α̃_i.
+function methods.unscaled(m, coefficients)
+  if not m.scale or m.map then return coefficients end
+  local scale = m.distributed and m.scale or column_scale(m, Index.range(1, m.count))
+  return coefficients:clone():cmul(scale)  -- a column for all
+end
+
+function methods.save(m, path, about) kbcd.model_file.save(path, m, about or {}) end
+
+local Model = {
+  __index = methods,
+  __tostring = function(m)
+    return ("Model of %s, %d %s, %s"):format(tostring(m.map or m.kernel), m.count, m.map and "features" or "centres",
+      tostring(m.lambda))
+  end,
+}
+
+-- The l-th model of a path.
+local function part(m, l)
+  local coefficients, one = m.lambda:columns(m.coefficients, l), { lambda = m.lambda[l] }
+  function one.predict(_, Z)
+    require_rows(m, Z)
+    return m:scores(Z, coefficients)
+  end
+  if not m.scale then one.coefficients = coefficients end
+  return setmetatable(one, { __index = function(_, key)
+    return key == "coefficients" and m:unscaled(coefficients) or nil
+  end })
+end
+
+local schema = {
+  kernel = { options.maybe(options.kernel), false }, map = { options.maybe(options.map), false }, X = { options.data },
+  centers = { options.maybe(options.index), false }, coefficients = { options.matrix }, lambda = { options.lambda, 1 },
+}
+
+return setmetatable({
+  -- Without checks: m has kernel or map, X, centers or nil, coefficients and lambda.
+  new = function(m)
+    m.form, m.lambdas = m.map and "features" or "kernel", m.lambda.values
+    m.count = m.map and m.map.p or m.centers and #m.centers or m.X.n
+    m.distributed = m.form == "kernel" and not m.centers
+    for l = 1, m.lambda.count do m[l] = part(m, l) end
+    return setmetatable(m, Model)
+  end,
+}, {
+  __call = function(self, given)
+    local o = options.read("Model", given, schema)
+    if (o.kernel and true) == (o.map and true) then error("Model: a kernel or a map expected, and not both", 2) end
+    o.kernel, o.map, o.centers = o.kernel or nil, o.map or nil, o.centers or nil
+    local values = type(o.lambda) == "table" and { unpack(o.lambda) } or { o.lambda }
+    if o.coefficients.ncols % #values ~= 0 then
+      error(("Model: coefficients: columns for each of %d lambdas expected, got %d"):format(#values, o.coefficients.ncols), 2)
+    end
+    o.lambda = new_lambda(values, o.coefficients.ncols / #values)
+    local m = self.new(o)
+    local rows = m.distributed and m.X.local_n or m.count
+    if m.coefficients.nrows ~= rows then
+      error(("Model: coefficients: %d rows expected, got %d"):format(rows, m.coefficients.nrows), 2)
+    end
+    m.coefficients = m.coefficients:to("f64")
+    return m
+  end,
+})

@@ -1,0 +1,34 @@
+-- resume(run): where the run begins: the epoch, the steps done in it and the seconds that they took, from the checkpoint
+-- of a run that was stopped, or 0; and a function that saves the state after a step. The settings of a run, and the data,
+-- must be those of the one that was stopped, and the same on every rank.
+
+local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
+local run_settings = require "kbcd.descent.run_settings"
+
+-- Options that differ from rank to rank would give wrong numbers: an error says which do.
+local function require_same_settings(owner, settings)
+  if not runtime.job.checking() then return end
+  for _, name in ipairs(kbcd.sorted_keys(settings)) do
+    runtime.job.require_same("the start", ("%s with %s = %s"):format(owner, name, settings[name]))
+  end
+end
+
+return function(run)
+  local o, settings, at = run.o, run_settings(run), kbcd.Matrix.zeros(1, 3)
+  require_same_settings(run.owner, settings)
+  local checkpoint = o.checkpoint
+  if not checkpoint then return 0, 0, 0, function() end end
+  settings.values = run_settings.values(run.model)
+  local data = { X = run.X, Y = kbcd.DataSet.local_part(run.X.n, run.Y), test = o.test or nil }
+  for name, text in pairs(checkpoint:fingerprints(data)) do settings[name] = text end
+  run.replicated("at", at)
+  if o.targets then run.distributed("Y", run.Y) end
+  if checkpoint:take_up(settings, run.state) then checkpoint.resumed = { epoch = at(1, 1), block = at(1, 2) } end
+
+  local function save(epoch, done, seconds)
+    for i, value in ipairs{ epoch, done, seconds } do at:set(1, i, value) end
+    checkpoint:keep(settings, run.state)
+  end
+  return at(1, 1), at(1, 2), at(1, 3), save
+end

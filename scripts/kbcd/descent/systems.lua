@@ -1,0 +1,202 @@
+-- systems(run, method): the blocks of a run, the systems H_λ that its steps solve, and their Cholesky factors.
+--
+-- Blocks of a fixed partition are kept from epoch to epoch as far as the memory budget goes, those of a fresh one go when
+-- their step is done. H holds no model, so the systems of the next blocks are built and factored at the same time, on all
+-- ranks and threads: a rank holds the factors of its blocks, solves with them in their step, and sends the result to the
+-- others. Factors of a fixed partition are kept as well. The Gram and K_bᵀE of a step come from one pass over the block.
+--
+-- A block is one of steps.lua: { I, number, place, epoch, done, later(), next() }.
+
+local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
+local formula = require "kbcd.descent.formula"
+local Matrix = kbcd.Matrix
+
+-- How many blocks of b columns of X all ranks can hold at once, at most one a rank.
+local function whole_blocks_ahead(X, b)
+  local bytes = X.local_n * b * (X.dtype == "f32" and 4 or 8)
+  local fit = bytes > 0 and math.floor(kbcd.memory_budget() / bytes) - 1 or kbcd.size()
+  return math.max(1, kbcd.allreduce_min(math.min(fit, kbcd.size())))
+end
+
+-- Where a system is of the block's own centres alone: one block for each thread of all ranks, as far as their centres,
+-- which a block holds twice, take no more than a quarter of the memory budget.
+local function centers_ahead(X, b)
+  local count = kbcd.size() * kbcd.threads()
+  if X.sparse then return count end
+  local bytes = 2 * b * X.d * (X.dtype == "f32" and 4 or 8)
+  return math.max(1, kbcd.allreduce_min(math.min(count, math.floor(kbcd.memory_budget() / 4 / bytes))))
+end
+
+local function coefficient(c, l) return type(c) == "table" and c.values[l] or c end
+
+return function(run, method)
+  -- What earlier runs kept, and nobody holds any more, is given back. Compiled code holds the closures it was compiled for,
+  -- and so the blocks of their run.
+  jit.flush()
+  collectgarbage()
+  local X, o, lambda, model = run.X, run.o, run.lambda, run.model
+  local L, k, E = lambda.count, lambda.k, method.residual
+  local terms = method.system and formula.of(method.system)
+  local keep_factors = o.partition == "fixed" and o.epochs > 1 and not (method.later and o.choose)
+  local keep_blocks = keep_factors and o.keep ~= "none"
+  local side_by_side = terms and not terms.gram
+  local ahead = terms and (o.choose and 1 or terms.gram and whole_blocks_ahead(X, o.b) or centers_ahead(X, o.b))
+  -- By number of block: { K_b, here }, and { root, kept, list (on the root, a Factor for each λ), right (of the last visit) }.
+  local held, factors = {}, {}
+  local now, fused, squares  -- the block of the step at hand; its K_bᵀE, if it came with the Gram; |residual|² for each λ
+
+  -- The operator of a block, and this rank's rows among those that are visited later.
+  local function get(block)
+    local entry = held[block.number]
+    if not entry then
+      local later = method.later and block.later() or nil
+      local K_b = false
+      if method.block then K_b = method.block(block.I, later)
+      elseif method.block == nil then K_b = model:block(block.I, later) end
+      entry = { K_b, later and X:local_rows(later) }
+      held[block.number] = entry
+    end
+    return entry[1], entry[2]
+  end
+
+  -- Begins to build what H is made of; a function that gives it, on rank root.
+  local function begin(block, root, at_hand)
+    local K_b, parts, sum = get(block), {}, nil
+    if terms.gram then
+      if at_hand and E then parts.G, fused = K_b:normal(E, terms.precision) else parts.G = K_b:gram(terms.precision) end
+      sum = kbcd.ireduce_symmetric(parts.G, root)
+    end
+    if terms.square and root == kbcd.rank() then parts.K_bb = K_b:square() end
+    for i, f in ipairs(terms.functions or {}) do parts[i] = f(block.I) end
+    return function()
+      if sum then sum:wait() end
+      return parts
+    end
+  end
+
+  -- H_λ of its parts, for the l-th λ.
+  local function system_of(parts, l)
+    local H, c = nil, coefficient(terms.gram, l)
+    if c then H = parts.G:to("f64") end
+    if c and c ~= 1 then H:scale(c) end
+    c = coefficient(terms.square, l)
+    if c and H then H:add(parts.K_bb, c)
+    elseif c then
+      H = parts.K_bb:to("f64")
+      if c ~= 1 then H:scale(c) end
+    end
+    for _, A in ipairs(parts) do
+      H = H or Matrix.zeros(A.nrows, A.nrows)
+      if A.ncols == A.nrows then H:add(A) else H:add_diagonal(A) end
+    end
+    return terms.diagonal and H:add_diagonal(coefficient(terms.diagonal, l)) or H
+  end
+
+  -- The factors of this rank's systems, as many at a time as there are threads. With several, each is made on one thread;
+  -- so is one that is left over (that is what another beside it is for): a factor is the same to the bit, whichever blocks
+  -- are factored with it. Only where there is never more than one, all threads share in it.
+  local function factor(entries)
+    local wanted, threads = {}, L == 1 and not side_by_side and 1 or kbcd.threads()
+    for _, entry in ipairs(entries) do
+      entry.list = entry.root == kbcd.rank() and {} or nil
+      for l = 1, entry.list and L or 0 do wanted[#wanted + 1] = { entry = entry, l = l } end
+    end
+    for first = 1, #wanted, threads do
+      local list, names, last = {}, {}, math.min(first + threads - 1, #wanted)
+      for i = first, last do
+        local block = wanted[i].entry.block
+        list[#list + 1] = system_of(wanted[i].entry.parts, wanted[i].l)
+        names[#list] = ("block %d of epoch %d, lambda = %g"):format(block.done, block.epoch, lambda[wanted[i].l])
+      end
+      if threads > 1 and #list == 1 then list[2], names[2] = Matrix.eye(1), "nothing" end
+      local made = kbcd.chol_all(list, { jitter = o.jitter, overwrite = true, names = names })
+      for i = first, last do
+        local w, H = wanted[i], made[i - first + 1]
+        w.entry.list[w.l] = H
+        if H.jitter > 0 then
+          io.stderr:write(("%s: its %dx%d system is not positive definite; added %.3g to the diagonal\n"):format(
+            names[i - first + 1], H.n, H.n, H.jitter))
+        end
+      end
+    end
+  end
+
+  -- The factors of this block and of those of the next ones that are not there; nothing if they are there.
+  local function prepare(block)
+    if factors[block.number] then return end
+    local new = {}
+    while block and #new < ahead do
+      if not factors[block.number] then
+        local root = (block.place - 1) % kbcd.size()  -- always the same one: sums over ranks may depend on it
+        new[#new + 1] = { block = block, root = root, finish = begin(block, root, block == now) }
+      end
+      block = block.next()
+    end
+    for _, entry in ipairs(new) do entry.parts = entry.finish() end
+    kbcd.together(function() factor(new) end)
+    for _, entry in ipairs(new) do
+      local room = keep_factors
+      if room and entry.list then room = runtime.memory.reserve(8 * L * (#entry.block.I) ^ 2) end
+      local kept = kbcd.allreduce_min(room and 1 or 0) == 1  -- the ranks must agree
+      factors[entry.block.number] = { root = entry.root, kept = kept, room = kept and room, list = entry.list }
+    end
+  end
+
+  local systems = {}
+
+  -- The block of a step: its operator, and K_bᵀE over all ranks where the method has a residual E, or this rank's rows among
+  -- those that are visited later. What the last step had is given back.
+  function systems.begin(block)
+    if now and not (keep_blocks and type(now.number) == "number") then
+      if held[now.number] and held[now.number][1] then held[now.number][1]:release() end
+      held[now.number] = nil
+    end
+    now, fused, squares = block, nil, nil
+    if terms then prepare(block) end
+    local K_b, here = get(block)
+    if not E then return K_b, here end
+    local P = fused or K_b:t() * E
+    fused = nil
+    return K_b, kbcd.allreduce(P)
+  end
+
+  -- For each λ, its columns of `right` solved with H_λ: on every rank the result of the one that has the factor. With `old`,
+  -- what to add to `old` to get there, and |H Δ|² for each λ is remembered: the squares of the residual before the step.
+  function systems.solve(right, old)
+    local entry, Delta = factors[now.number], Matrix.zeros(right.nrows, right.ncols)
+    if old then squares = Matrix.zeros(1, L) end
+    local first = old and old:norm() == 0  -- then H α_b = 0
+    for l, H in ipairs(entry.list or {}) do
+      local from, to = (l - 1) * k + 1, l * k
+      local D = H:solve(right:cols(from, to))
+      if old then
+        D:sub(old:cols(from, to))
+        local r = right:cols(from, to)  -- less H α_b, which is the right-hand side of the last visit
+        if entry.right then r = r - entry.right:cols(from, to) elseif not first then r = H:times(D) end
+        squares:set(1, l, r:norm() ^ 2)
+      end
+      Delta:cols(from, to):copy(D)
+    end
+    if entry.kept then
+      entry.right = old and entry.list and right or nil
+    else
+      for _, H in ipairs(entry.list or {}) do H.lower:release() end
+      factors[now.number] = nil
+    end
+    kbcd.bcast(Delta, entry.root)
+    if old then kbcd.bcast(squares, entry.root) end
+    return Delta
+  end
+
+  -- The squares of the block's residual before the step, for each λ; nil where the method has not solved with `old`.
+  function systems.squares() return squares end
+
+  -- K_bᵀE of any block, over all ranks.
+  function systems.product(block) return kbcd.allreduce(get(block):t() * E) end
+
+  -- After the last step.
+  function systems.finish() held, factors, now = {}, {}, nil end
+
+  return systems
+end

@@ -1,0 +1,34 @@
+-- test_follower(run): the scores of the rows of o.test, kept up to date: after a step that changed rows I of the
+-- coefficients by Δ, T ← T + K(test, I) Δ; where a step may change all of them, T = f(test) at the end of an epoch. The
+-- blocks of a fixed partition are kept like those of the training rows.
+
+local kbcd = require "kbcd"
+
+return function(run)
+  local model, o, lambda = run.model, run.o, run.lambda
+  local test, held = o.test, {}
+  if test.d ~= run.X.d then
+    error(("%s: option test: rows of %d numbers expected, as in X, got rows of %d"):format(run.owner, run.X.d, test.d), 0)
+  end
+  local T = run.distributed("test_scores", kbcd.Matrix.zeros(test.local_n, run.columns))
+  local kept = o.partition == "fixed" and o.epochs > 1 and o.keep ~= "none"
+  local known = true  -- whether T is of the model as it is now
+  if o.start then T:copy(model:scores(test, model.coefficients)) end
+
+  local follow = {}
+
+  function follow.after(block, Delta, at_end)
+    known = Delta ~= nil or at_end
+    if Delta then
+      local K_b = held[block.number] or model:block_of(test, block.I, kept and o.keep or "none")
+      T:add(K_b * Delta)
+      if kept and type(block.number) == "number" then held[block.number] = K_b end
+    elseif at_end then
+      T:copy(model:scores(test, model.coefficients))
+    end
+  end
+
+  function follow.scores() return known and lambda:split(T) or nil end
+
+  return follow
+end

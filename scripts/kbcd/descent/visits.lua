@@ -1,0 +1,41 @@
+-- visits(o, count, epoch, order): the blocks of one epoch in the order of their steps.
+--
+-- 1..count is partitioned at random into blocks of o.b, once (o.partition = "fixed") or anew each epoch ("fresh"), and the
+-- blocks are visited in a random order: of each epoch, or one for all (order = "fixed").
+--
+-- A block is a table: I (the Index), number (its name as long as its partition lives), epoch, done (its place in the
+-- epoch), place (that in the first epoch of its partition), later() (all that is visited after it in this epoch, an Index)
+-- and next() (the block after it, or nil).
+
+local kbcd = require "kbcd"
+local streams = require "kbcd.support.streams"
+local Index = kbcd.Index
+
+-- The blocks of the partition, as a list of Index.
+local function partition(o, count, epoch)
+  local stream = streams.partition(o.partition == "fresh" and epoch or 0)
+  return Index.permutation(count, { seed = o.seed, stream = stream }):partition(o.b)
+end
+
+local function in_order(_, o, count, epoch, order)
+  local fresh, blocks = o.partition == "fresh", partition(o, count, epoch)
+  local function permuted(e) return Index.permutation(#blocks, { seed = o.seed, stream = streams.order(e) }) end
+  local now = permuted(order == "fixed" and 0 or epoch)
+  local first = fresh and now or permuted(order == "fixed" and 0 or 1)
+  local parts, visits, places, before = {}, {}, {}, 0
+  for place = 1, #blocks do places[first[place]] = place end
+  for done = 1, #blocks do parts[done] = blocks[now[done]] end
+  local all = Index.concat(parts)
+  for done, I in ipairs(parts) do
+    before = before + #I
+    local upto = before
+    visits[done] = {
+      I = I, number = fresh and epoch .. "/" .. done or now[done], epoch = epoch, done = done, place = places[now[done]],
+      next = function() return visits[done + 1] end,
+      later = function() return Index.range(1, count):without(all:slice(1, upto)) end,
+    }
+  end
+  return visits
+end
+
+return setmetatable({ partition = partition }, { __call = in_order })
