@@ -40,7 +40,7 @@ Keep keep_option(const Options& options) {
   auto given = options.get<std::string>("keep");
   if (!given) return Keep::while_it_fits;
   if (*given == "none") return Keep::none;
-  if (*given == "f32") return Keep::f32;
+  if (*given == "f32") return Keep::exact;
   require(*given == "f16", "keep: \"none\", \"f32\" or \"f16\" expected, got \"{}\"", *given);
   return Keep::f16;
 }

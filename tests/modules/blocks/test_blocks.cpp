@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(blocks_that_stay) {
     return kernel_block(data, Index::sample(n, b, 1, k), rbf(), {}, data, keep);
   };
   std::size_t before = memory::reserved();
-  auto first = make(0, Keep::f32), second = make(1, Keep::f32), third = make(2, Keep::f32);
+  auto first = make(0, Keep::exact), second = make(1, Keep::exact), third = make(2, Keep::exact);
   auto passing = make(3, Keep::while_it_fits), other = make(4, Keep::while_it_fits);
   {
     Budget budget(before + first->bytes() * 7 / 2);
