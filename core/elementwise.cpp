@@ -186,6 +186,15 @@ bool all_finite(const Matrix& a) {
          0;
 }
 
+bool all_zero(const Matrix& a) {
+  return dispatch(a.dtype(), [&]<class T>() {
+    auto v = a.view<T>();
+    for (Int i = 0; i < v.lines(); ++i)
+      if (std::any_of(v.line(i), v.line(i) + v.length(), [](T x) { return x != 0; })) return false;
+    return true;
+  });
+}
+
 double largest_difference(const Matrix& a, const Matrix& b) {
   require_same_shape("difference", a, b);
   if (a.size() == 0) return 0;

@@ -31,6 +31,7 @@ double norm(const Matrix& a);                  // Frobenius
 double dot(const Matrix& a, const Matrix& b);  // trace(a' b)
 double trace(const Matrix& a);
 bool all_finite(const Matrix& a);
+bool all_zero(const Matrix& a);  // stops at the first number that is not 0
 double largest_difference(const Matrix& a, const Matrix& b);
 
 Matrix row_sums(const Matrix& a);    // rows x 1, f64

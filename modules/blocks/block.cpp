@@ -8,6 +8,10 @@ namespace kbcd {
 
 Matrix Block::t_times(const Matrix& a) {
   require(a.rows() == rows(), "block:t() * A: A must have the block's {} local rows, got {}", rows(), a.shape());
+  if (all_zero(a)) {
+    panels_.store().zero_product();
+    return Matrix::zeros(cols(), a.cols());
+  }
   double start = now();
   Matrix sum = factors(a.cols()) ? source().t_times(a) : dispatch(dtype(), [&]<class T>() {
     TransposedSum<T> sum(cols(), a);
@@ -20,6 +24,7 @@ Matrix Block::t_times(const Matrix& a) {
 
 Matrix Block::times(const Matrix& d) {
   require(d.rows() == cols(), "block * D: D must have the block's {} columns as rows, got {}", cols(), d.shape());
+  if (all_zero(d)) return Matrix::zeros(rows(), d.cols());
   double start = now();
   Matrix out = factors(d.cols()) ? source().times(d) : dispatch(dtype(), [&]<class T>() {
     RowProducts<T> products(rows(), d);

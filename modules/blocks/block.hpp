@@ -5,6 +5,10 @@
 // result is the same. One that is multiplied only once is best not kept at all: its panels then stay in cache. Where
 // the source can multiply without the entries and that is cheaper (a linear kernel of sparse rows and few columns), a
 // block that is not there and was not asked to stay is not computed at all.
+//
+// A product with 0 computes nothing; a block whose first product was B' 0 passes through its next product without being
+// kept, since it is likely used once. (In descent from 0, the first epoch is such.)
+//
 // (block_store.hpp: which blocks stay; block_panels.hpp: how they are passed through.)
 #pragma once
 

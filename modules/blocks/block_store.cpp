@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <list>
+#include <utility>
 
 #include "core/half.hpp"
 
@@ -51,7 +52,8 @@ bool BlockStore::push_out_oldest() {
 
 bool BlockStore::make_room() {
   require_idle();
-  if (keep_ == Keep::none) return false;
+  used_ = true;
+  if (std::exchange(passes_next_, false) || keep_ == Keep::none) return false;
   if (has_room_) {
     if (!stays_)
       kept_blocks.splice(kept_blocks.end(), kept_blocks, std::find(kept_blocks.begin(), kept_blocks.end(), this));

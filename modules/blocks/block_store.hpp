@@ -36,6 +36,9 @@ class BlockStore {
 
   // Whether there is a place for this block; older blocks that need not stay are forgotten to make room for it.
   bool make_room();
+  // The first product was with 0 and needed no entries: the next is likely the only one, and passes without being kept
+  // (unless the block was asked to stay).
+  void zero_product() { passes_next_ = !used_ && keep_ == Keep::while_it_fits; }
   void release();  // forgets the numbers
 
   template <class T>
@@ -70,6 +73,7 @@ class BlockStore {
   bool filled_ = false;
   bool stays_ = false;  // others do not push it out
   bool busy_ = false;
+  bool used_ = false, passes_next_ = false;
 };
 
 }  // namespace kbcd

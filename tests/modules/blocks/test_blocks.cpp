@@ -281,6 +281,37 @@ BOOST_AUTO_TEST_CASE(blocks_that_stay) {
   BOOST_TEST(memory::reserved() == before);
 }
 
+// A product with 0 computes no entry, and a block that began with one passes through its next product unkept.
+BOOST_AUTO_TEST_CASE(products_with_zero) {
+  auto entries = [] { return timers::counter("kernel entries"); };
+  DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
+  Index columns = Index::sample(n, b, 1, 0);
+  Matrix left = as_matrix(normal(data.local_n(), 3, 3)), right = as_matrix(normal(b, 2, 2));
+  Matrix exact = kernel_block(data, columns, rbf(), {}, data)->times(right);
+  double size = static_cast<double>(data.local_n() * b);
+  for (Keep keep : {Keep::while_it_fits, Keep::exact, Keep::none}) {
+    auto block = kernel_block(data, columns, rbf(), {}, data, keep);
+    double before = entries();
+    Matrix zero = block->t_times(Matrix::zeros(data.local_n(), 3));
+    BOOST_TEST(zero.shape() == fmt::format("{}x3", b));
+    BOOST_TEST(all_zero(zero));
+    BOOST_TEST(all_zero(block->times(Matrix::zeros(b, 2).t().t())));
+    BOOST_TEST(entries() == before);
+    BOOST_TEST(largest_difference(block->times(right), exact) == 0);
+    BOOST_TEST(entries() == before + size);
+    BOOST_TEST(block->kept() == (keep == Keep::exact));
+    block->t_times(Matrix::zeros(data.local_n(), 3));  // not the first product any more
+    block->times(right);
+    BOOST_TEST(block->kept() == (keep != Keep::none));
+    BOOST_CHECK_THROW(block->t_times(Matrix::zeros(data.local_n() + 1, 3)), Error);
+  }
+  Matrix nan = Matrix::zeros(data.local_n(), 1);
+  if (data.local_n() > 0) {
+    nan.set(0, 0, std::nan(""));
+    BOOST_TEST(!all_finite(kernel_block(data, columns, rbf(), {}, data)->t_times(nan)));
+  }
+}
+
 // Never kept, a block gives the same bits.
 BOOST_AUTO_TEST_CASE(blocks_never_kept) {
   DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
