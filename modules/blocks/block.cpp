@@ -131,26 +131,35 @@ Matrix Block::square() const {
   return square;
 }
 
+namespace {
+
+std::shared_ptr<Block> with_options(std::unique_ptr<PanelSource> source, const BlockOptions& options) {
+  source->set_scales(options.row_scale, options.column_scale);
+  return std::make_shared<Block>(std::move(source), options.keep);
+}
+
+}  // namespace
+
 std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
-                                    std::optional<Index> rows, const DataSet& centers, Keep keep) {
+                                    std::optional<Index> rows, const DataSet& centers, const BlockOptions& options) {
   require(columns.size() > 0, "KernelBlock: at least one column expected");
   columns.require_within("KernelBlock", centers.n());
   require(centers.d() == x.d(), "KernelBlock: the centres have {} columns, X has {}", centers.d(), x.d());
   require(centers.sparse() == x.sparse(), "KernelBlock: X and the centres must both be sparse or both be dense");
   if (x.sparse())
-    return std::make_shared<Block>(
+    return with_options(
         std::make_unique<SparseKernelPanels>(x, std::move(rows), std::move(kernel), centers.gather_sparse(columns)),
-        keep);
+        options);
   Matrix own = centers.gather(columns);
   Timer timer("pack centres");
-  return std::make_shared<Block>(std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), own), keep);
+  return with_options(std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), own), options);
 }
 
 std::shared_ptr<Block> random_features_block(const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map,
-                                             std::optional<Index> rows, Keep keep) {
+                                             std::optional<Index> rows, const BlockOptions& options) {
   require(features.size() > 0, "RandomFeaturesBlock: at least one feature expected");
   Timer timer("draw features");
-  return std::make_shared<Block>(std::make_unique<FeaturePanels>(x, std::move(rows), std::move(map), features), keep);
+  return with_options(std::make_unique<FeaturePanels>(x, std::move(rows), std::move(map), features), options);
 }
 
 }  // namespace kbcd

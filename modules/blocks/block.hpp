@@ -51,9 +51,15 @@ class Block {
   BlockPanels panels_;
 };
 
+// How a block is kept, and what its rows and columns are multiplied by (PanelSource::set_scales).
+struct BlockOptions {
+  Keep keep = Keep::while_it_fits;
+  std::optional<Matrix> row_scale = std::nullopt, column_scale = std::nullopt;
+};
 std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
-                                    std::optional<Index> rows, const DataSet& centers, Keep keep = Keep::while_it_fits);
+                                    std::optional<Index> rows, const DataSet& centers,
+                                    const BlockOptions& options = {});
 std::shared_ptr<Block> random_features_block(const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map,
-                                             std::optional<Index> rows, Keep keep = Keep::while_it_fits);
+                                             std::optional<Index> rows, const BlockOptions& options = {});
 
 }  // namespace kbcd

@@ -78,7 +78,7 @@ void BlockStore::through_halves(Int first, View<float> lines) const {
   for (Int i = 0; i < lines.rows; ++i) {
     auto* halves = static_cast<std::uint16_t*>(halves_->data()) + (first + i) * cols_;
     require(filled_ || half::pack(lines.line(i), halves, cols_),
-            "{}: a value in row {} is larger than f16 holds ({}); keep it in f32", name_, first + i + 1,
+            "{}: a value in row {} is larger than f16 holds ({}); keep = \"exact\" holds it", name_, first + i + 1,
             half::largest);
     half::unpack(halves, lines.line(i), cols_);
   }
