@@ -97,6 +97,12 @@ void apply(const Matrix& a, Unary f) {
       case Unary::tanh:
         x = x.tanh();
         break;
+      case Unary::floor:
+        x = x.floor();
+        break;
+      case Unary::sign:
+        for (auto& value : x) value = value > 0 ? 1 : value < 0 ? -1 : value;  // 0 and NaN stay
+        break;
     }
   });
 }
@@ -147,6 +153,14 @@ void add_diagonal(const Matrix& a, double term) {
   for (Int i = 0; i < a.rows(); ++i) a.set(i, i, a.get(i, i) + term);
 }
 
+void add_diagonal(const Matrix& a, const Matrix& terms) {
+  Int n = a.rows();
+  bool column = terms.rows() == n && terms.cols() == 1, row = terms.rows() == 1 && terms.cols() == n;
+  require(n == a.cols() && (row || column), "add_diagonal: cannot add {} to the diagonal of {}; {}x1 or 1x{} expected",
+          terms.shape(), a.shape(), n, n);
+  for (Int i = 0; i < n; ++i) a.set(i, i, a.get(i, i) + (column ? terms.get(i, 0) : terms.get(0, i)));
+}
+
 double sum(const Matrix& a) {
   return total(line_results(a, [](auto x) { return x.template cast<double>().sum(); }));
 }
@@ -171,6 +185,13 @@ double dot(const Matrix& a, const Matrix& b) {
   Matrix products = a.to(DType::f64);
   multiply(products, b);
   return sum(products);
+}
+
+Matrix col_dots(const Matrix& a, const Matrix& b) {
+  require_same_shape("dots", a, b);
+  Matrix products = a.to(DType::f64);
+  multiply(products, b);
+  return col_sums(products);
 }
 
 double trace(const Matrix& a) {

@@ -103,8 +103,16 @@ void bind_operators(sol::state_view lua, Type& type) {
   def(lua, type, "Matrix:scale(factor)", "A = factor A, in place.", [](Matrix& a, double f) { return scale(a, f), a; });
   def(lua, type, "Matrix:fill(value)", "Every element becomes `value`.",
       [](Matrix& a, double v) { return fill(a, v), a; });
-  def(lua, type, "Matrix:add_diagonal(term)", "A = A + term I, in place.",
-      [](Matrix& a, double term) { return add_diagonal(a, term), a; });
+  def(lua, type, "Matrix:add_diagonal(v)", "A = A + v I for a number v, A + diag(v) for an n x 1 or 1 x n Matrix; in place.",
+      [](Matrix& a, sol::object v, sol::this_state L) {
+        if (is_number(v))
+          add_diagonal(a, v.as<double>());
+        else if (v.is<Matrix>())
+          add_diagonal(a, v.as<Matrix&>());
+        else
+          fail("Matrix:add_diagonal: argument 1 (v): Matrix or number expected, got {}", describe(L, 2));
+        return a;
+      });
   def(lua, type, "Matrix:clamp(low, high)", "Elements below low become low, above high become high; in place.",
       [](Matrix& a, double low, double high) { return clamp(a, low, high), a; });
   def(lua, type, "Matrix:pow(exponent)", "Each element to that power, in place.",
@@ -117,7 +125,8 @@ void bind_operators(sol::state_view lua, Type& type) {
   constexpr std::pair<const char*, Unary> maths[] = {
       {"Matrix:exp()", Unary::exp},   {"Matrix:log()", Unary::log},      {"Matrix:cos()", Unary::cos},
       {"Matrix:sin()", Unary::sin},   {"Matrix:sqrt()", Unary::sqrt},    {"Matrix:abs()", Unary::abs},
-      {"Matrix:tanh()", Unary::tanh}, {"Matrix:square()", Unary::square}};
+      {"Matrix:tanh()", Unary::tanh}, {"Matrix:square()", Unary::square},
+      {"Matrix:floor()", Unary::floor}, {"Matrix:sign()", Unary::sign}};
   for (auto [heading, f] : maths)
     def_in_place(lua, type, heading, "Elementwise, in place.", [f = f](Matrix& m) { apply(m, f); });
 }
@@ -156,6 +165,8 @@ void bind_reductions(sol::state_view lua, Type& type) {
   def(lua, type, "Matrix:norm()", "The Frobenius norm.", [](const Matrix& m) { return norm(m); });
   def(lua, type, "Matrix:dot(B)", "The sum of the elementwise products.",
       [](const Matrix& a, const Matrix& b) { return dot(a, b); });
+  def(lua, type, "Matrix:dots(B)", "The dot product of each column of A with that of B, as a 1 x ncols Matrix.",
+      [](const Matrix& a, const Matrix& b) { return col_dots(a, b); });
   def(lua, type, "Matrix:trace()", "The sum of the diagonal.", [](const Matrix& m) { return trace(m); });
   def(lua, type, "Matrix:finite()", "Whether no element is NaN or Inf.", [](const Matrix& m) { return all_finite(m); });
 }

@@ -31,11 +31,14 @@ void bind_linalg(sol::state_view lua, sol::table kbcd) {
         blas::triangular_solve(a.contiguous(DType::f64).view<double>(), lower, transpose, x.view<double>());
         return x;
       });
-  def(lua, type, "Matrix:eig()",
+  def(lua, type, "Matrix:eig([options])",
       "values, vectors of a symmetric matrix (its upper triangle is read): values n x 1, ascending; a vector "
-      "a column.",
-      [](const Matrix& a) {
-        auto e = blas::symmetric_eigen(a);
+      "a column.\n"
+      "options: top (q: only the q largest, values q x 1 descending and vectors n x q).",
+      [](const Matrix& a, sol::optional<sol::table> table) {
+        Options options("Matrix:eig", table, {"top"});
+        auto top = options.get<Int>("top");
+        auto e = top ? blas::largest_eigen(a, *top) : blas::symmetric_eigen(a);
         return std::make_tuple(e.values, e.vectors);
       });
   def(lua, type, "Matrix:qr()", "Q, R with A = Q R: Q with orthonormal columns, R upper triangular, its diagonal >= 0.",

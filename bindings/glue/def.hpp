@@ -185,6 +185,7 @@ void bind_linalg(sol::state_view lua, sol::table kbcd);
 void bind_index(sol::state_view lua, sol::table kbcd);
 void bind_comm(sol::state_view lua, sol::table kbcd);
 void bind_data(sol::state_view lua, sol::table kbcd);
+void bind_rows(sol::state_view lua, sol::table kbcd);
 void bind_h5(sol::state_view lua, sol::table kbcd);
 void bind_kernels(sol::state_view lua, sol::table kbcd);
 void bind_features(sol::state_view lua, sol::table kbcd);
