@@ -186,8 +186,7 @@ Eigen largest_eigen(const Matrix& a, Int count) {
   require(count >= 1 && count <= a.rows(), "Matrix:eig: top in 1..{} expected, got {}", a.rows(), count);
   Matrix copy = a.to(DType::f64), all(a.rows(), 1, DType::f64), rows(count, a.rows(), DType::f64);
   int n = narrow(a.rows()), first = n - narrow(count) + 1, found = 0, query = -1, isize = 0, info = 0;
-  double none = 0, size = 0, *v = copy.view<double>().data, *w = all.view<double>().data,
-         *z = rows.view<double>().data;
+  double none = 0, size = 0, *v = copy.view<double>().data, *w = all.view<double>().data, *z = rows.view<double>().data;
   std::vector<int> support(2 * count);
   auto call = [&](double* work, int lwork, int* iwork, int liwork, int* info) {
     // LAPACK's lower triangle of columns is our upper one of rows; its vectors, columns, are our rows.

@@ -20,14 +20,19 @@ namespace {
 Matrix multiply(sol::this_state L, sol::object a, sol::object b) {
   RunningState here(L);
   bool numbers = a.get_type() == sol::type::number || b.get_type() == sol::type::number;
+  static auto &elementwise = timers::entry("Matrix elementwise"), &products = timers::entry("Matrix *");
   if (numbers && (a.is<Matrix>() || b.is<Matrix>())) {
+    Timer timer(elementwise);
     Matrix m = (a.is<Matrix>() ? a : b).as<Matrix&>().clone();
     scale(m, (a.is<Matrix>() ? b : a).as<double>());
     return m;
   }
   if (b.is<Matrix>()) {
     auto& right = b.as<Matrix&>();
-    if (a.is<Matrix>()) return blas::product(a.as<Matrix&>(), right);
+    if (a.is<Matrix>()) {
+      Timer timer(products);
+      return blas::product(a.as<Matrix&>(), right);
+    }
     if (a.is<Block>()) return a.as<Block&>().times(right);
     if (a.is<BlockT>()) return a.as<BlockT&>().block->t_times(right);
     if (a.is<Selector>()) return a.as<Selector&>().times(right);

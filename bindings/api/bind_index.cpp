@@ -62,7 +62,8 @@ void bind_index(sol::state_view lua, sol::table kbcd) {
       "that are left: an n x 1 Matrix, the same on every rank, of numbers >= 0. options as for Index.permutation.",
       [](const Matrix& weights, Int count, sol::optional<sol::table> table) {
         Options options("Index.weighted", table, {"seed", "stream"});
-        require(weights.cols() == 1, "Index.weighted: weights: a Matrix of one column expected, got {}", weights.shape());
+        require(weights.cols() == 1, "Index.weighted: weights: a Matrix of one column expected, got {}",
+                weights.shape());
         Matrix values = weights.contiguous(DType::f64);
         return Index::weighted({values.view<double>().data, static_cast<std::size_t>(values.rows())}, count,
                                checked_seed("Index.weighted", options.get<Int>("seed")),

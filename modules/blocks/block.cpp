@@ -12,27 +12,23 @@ Matrix Block::t_times(const Matrix& a) {
     panels_.store().zero_product();
     return Matrix::zeros(cols(), a.cols());
   }
-  double start = now();
-  Matrix sum = factors(a.cols()) ? source().t_times(a) : dispatch(dtype(), [&]<class T>() {
+  Timer timer("block:t()*A");
+  return factors(a.cols()) ? source().t_times(a) : dispatch(dtype(), [&]<class T>() {
     TransposedSum<T> sum(cols(), a);
     panels_.each_panel<T>([&](int thread, Int first, View<T> panel) { sum.add(thread, first, panel); });
     return sum.total();
   });
-  timers::add("block:t()*A", now() - start);
-  return sum;
 }
 
 Matrix Block::times(const Matrix& d) {
   require(d.rows() == cols(), "block * D: D must have the block's {} columns as rows, got {}", cols(), d.shape());
   if (all_zero(d)) return Matrix::zeros(rows(), d.cols());
-  double start = now();
-  Matrix out = factors(d.cols()) ? source().times(d) : dispatch(dtype(), [&]<class T>() {
+  Timer timer("block*D");
+  return factors(d.cols()) ? source().times(d) : dispatch(dtype(), [&]<class T>() {
     RowProducts<T> products(rows(), d);
     panels_.each_panel<T>([&](int, Int first, View<T> panel) { products.add(first, panel); });
     return products.total();
   });
-  timers::add("block*D", now() - start);
-  return out;
 }
 
 Matrix Block::gram(DType precision) {
@@ -41,7 +37,7 @@ Matrix Block::gram(DType precision) {
 
 Block::Normal Block::normal(const Matrix& a, DType precision) {
   require(a.rows() == rows(), "block:normal(A): A must have the block's {} local rows, got {}", rows(), a.shape());
-  double start = now();
+  Timer timer("block:gram");
   Matrix g = Matrix::zeros(cols(), cols(), precision);
   Matrix right = dispatch(dtype(), [&]<class T>() {
     TransposedSum<T> sum(cols(), a);
@@ -72,11 +68,11 @@ Block::Normal Block::normal(const Matrix& a, DType precision) {
     return sum.total();
   });
   blas::mirror(g);
-  timers::add("block:gram", now() - start);
   return {g, right};
 }
 
 Matrix Block::dense() {
+  Timer timer("block:dense");
   Matrix out(rows(), cols(), dtype());
   dispatch(dtype(), [&]<class T>() {
     panels_.each_panel<T>([&](int, Int first, View<T> panel) {
@@ -89,6 +85,7 @@ Matrix Block::dense() {
 Matrix Block::rows(const Index& j) {
   require(source().has_all_rows(),
           "block:rows: this block was made with {{rows = …}}; make one with the rows you want");
+  Timer timer("block:rows");
   auto& x = source().data();
   Index here = x.local_rows(j);
   Matrix mine(here.size(), cols(), dtype());

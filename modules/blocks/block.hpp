@@ -44,9 +44,7 @@ class Block {
 
  private:
   const PanelSource& source() const { return panels_.source(); }
-  bool factors(Int k) const {
-    return !kept() && panels_.store().keep() == Keep::while_it_fits && source().factors(k);
-  }
+  bool factors(Int k) const { return !kept() && panels_.store().keep() == Keep::while_it_fits && source().factors(k); }
 
   BlockPanels panels_;
 };

@@ -26,8 +26,7 @@ void each_part(bool main_thread_only, Int count, Int work, F&& f) {
 class BlockPanels {
  public:
   BlockPanels(std::unique_ptr<PanelSource> source, Keep keep)
-      : source_(std::move(source)),
-        store_(source_->name(), source_->rows(), source_->cols(), source_->dtype(), keep) {}
+      : source_(std::move(source)), store_(source_->name(), source_->rows(), source_->cols(), source_->dtype(), keep) {}
 
   const PanelSource& source() const { return *source_; }
   BlockStore& store() { return store_; }

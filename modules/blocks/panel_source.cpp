@@ -107,8 +107,7 @@ template <class T>
 void PanelSource::fill_rows(std::span<const Int> local_rows, View<T> out) const {
   compute(local_rows, out);
   if (row_scale_)
-    for (Int i = 0; i < out.rows; ++i)
-      Line<T>(out.line(i), out.cols) *= row_scale_->view<T>().data[local_rows[i]];
+    for (Int i = 0; i < out.rows; ++i) Line<T>(out.line(i), out.cols) *= row_scale_->view<T>().data[local_rows[i]];
   if (column_scale_)
     for (Int i = 0; i < out.rows; ++i)
       Line<T>(out.line(i), out.cols) *= Line<T>(column_scale_->view<T>().data, out.cols);

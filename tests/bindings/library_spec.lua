@@ -279,12 +279,32 @@ test("timers", function()
   equal(seen["only on rank " .. size - 1].max, size - 1)
   assert(seen.KernelBlock, "KernelBlock is timed")
   equal(kbcd.timers.count("kernel entries"), 4 * n)
+  kbcd.timers.reset()
+  local A = Matrix.rand(60, 60)
+  local from, B = kbcd.now(), A * A
+  for _ = 1, 50 do B = ((2 * B - A):exp():clamp(0, 1) * A):take(Index.range(1, 60)) / B:norm() end
+  local wall, names, spent = kbcd.now() - from, {}, 0
+  for name, timer in pairs(runtime.timing.timers()) do
+    names[name], spent = timer.calls, spent + timer.seconds
+  end
+  equal(names["Matrix *"], 51)
+  equal(names["Matrix rows"], 50)
+  equal(names["Matrix elementwise"], 250)
+  equal(names["Matrix sums"], 50)
+  assert(spent <= wall + 1e-3 and spent > wall / 2, "these do not nest, and little is in none")
+  local double = kbcd.kernel.custom{ metric = "dot", kappa = function(D) return D * 2 end }
+  kbcd.timers.reset()
+  local start = kbcd.now()
+  kbcd.KernelBlock(DataSet(data), Index.range(1, 4), double):dense()
+  assert(runtime.timing.in_none() >= 0 and runtime.timing.in_none() <= kbcd.now() - start + 1e-3, "inner timers count once")
+  kbcd.KernelBlock(DataSet(data), Index.range(1, 4), kbcd.kernel.rbf{ sigma = 1 }):dense()
+  kbcd.allreduce(Matrix.zeros(2, 2))
   local say, lines = kbcd.say, {}
   kbcd.say = function(format, ...) lines[#lines + 1] = format:format(...) end
   kbcd.timers.report()
   kbcd.say = say
   local report = table.concat(lines, "\n")
-  for _, text in ipairs{ "calls", "min", "mean", "max", "allreduce", "KernelBlock", "kernel entries" } do
+  for _, text in ipairs{ "calls", "min", "mean", "max", "allreduce", "KernelBlock", "kernel entries", "in none" } do
     assert(report:find(text, 1, true), report)
   end
   kbcd.timers.reset()

@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(scaled_rows_and_columns) {
   };
   Dense centers = rows_of(x, columns);
   for (auto& [of, plain] : {Case{rbf(), naive_rbf(gamma)(x, centers)},
-                                Case{kernel("linear", {}), x * centers.transpose()}})  // may multiply without entries
+                            Case{kernel("linear", {}), x * centers.transpose()}})  // may multiply without entries
     for (bool sparse : {false, true})
       for (Keep keep : {Keep::while_it_fits, Keep::exact, Keep::f16, Keep::none}) {
         DType type = keep == Keep::f16 ? DType::f32 : DType::f64;
@@ -348,8 +348,8 @@ BOOST_AUTO_TEST_CASE(scaled_rows_and_columns) {
         BOOST_TEST(relative_distance(part->t_times(as_matrix(mine * w)), mine.transpose() * (mine * w)) <= near);
       }
   DataSet data = DataSet::from_matrix(as_matrix(x));
-  auto features = random_features_block(data, Index::range(0, 5), fourier(500, 9), {},
-                                        {.row_scale = as_matrix(share(r))});
+  auto features =
+      random_features_block(data, Index::range(0, 5), fourier(500, 9), {}, {.row_scale = as_matrix(share(r))});
   Dense exact = r.col(0).asDiagonal() * naive_features(x, Index::range(0, 5), 500, 9);
   BOOST_TEST(relative_distance(features->dense(), share(exact)) <= 1e-6);
   auto refused = [&](const BlockOptions& options) {
