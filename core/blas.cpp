@@ -14,6 +14,10 @@ extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
              const int* lwork, int* iwork, const int* liwork, int* info);
+void dsyevr_(const char* jobz, const char* range, const char* uplo, const int* n, double* a, const int* lda,
+             const double* vl, const double* vu, const int* il, const int* iu, const double* abstol, int* m, double* w,
+             double* z, const int* ldz, int* isuppz, double* work, const int* lwork, int* iwork, const int* liwork,
+             int* info);
 void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork,
              int* info);
 void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work,
@@ -174,6 +178,33 @@ Eigen symmetric_eigen(const Matrix& a) {
     dsyevd_("V", "L", &n, v, &ld, w, work, &lwork, iwork.data(), &liwork, info);
   });
   return {values, vectors.t().clone()};  // LAPACK's columns are our rows
+}
+
+Eigen largest_eigen(const Matrix& a, Int count) {
+  require_square("Matrix:eig", a);
+  require_finite("Matrix:eig", a);
+  require(count >= 1 && count <= a.rows(), "Matrix:eig: top in 1..{} expected, got {}", a.rows(), count);
+  Matrix copy = a.to(DType::f64), all(a.rows(), 1, DType::f64), rows(count, a.rows(), DType::f64);
+  int n = narrow(a.rows()), first = n - narrow(count) + 1, found = 0, query = -1, isize = 0, info = 0;
+  double none = 0, size = 0, *v = copy.view<double>().data, *w = all.view<double>().data, *z = rows.view<double>().data;
+  std::vector<int> support(2 * count);
+  auto call = [&](double* work, int lwork, int* iwork, int liwork, int* info) {
+    // LAPACK's lower triangle of columns is our upper one of rows; its vectors, columns, are our rows.
+    dsyevr_("V", "I", "L", &n, v, &n, &none, &none, &first, &n, &none, &found, w, z, &n, support.data(), work, &lwork,
+            iwork, &liwork, info);
+  };
+  call(&size, query, &isize, query, &info);
+  std::vector<int> iwork(std::max(1, isize));
+  with_workspace("Matrix:eig", [&](double* work, int lwork, int* info) {
+    if (lwork < 0) return void(*work = size);
+    call(work, lwork, iwork.data(), narrow(iwork.size()), info);
+  });
+  Matrix values(count, 1, DType::f64), vectors(a.rows(), count, DType::f64);
+  for (Int i = 0; i < count; ++i) {  // LAPACK's ascend
+    values.set(i, 0, all.get(count - 1 - i, 0));
+    vectors.col_block(i, 1).copy_from(rows.row_block(count - 1 - i, 1).t());
+  }
+  return {values, vectors};
 }
 
 Qr qr(const Matrix& a) {

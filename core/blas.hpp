@@ -33,6 +33,8 @@ struct Eigen {
   Matrix vectors;  // n x n, a column each
 };
 Eigen symmetric_eigen(const Matrix& a);
+// The `count` largest eigenvalues, count x 1, descending, and their vectors, n x count.
+Eigen largest_eigen(const Matrix& a, Int count);
 
 struct Qr {
   Matrix q, r;  // thin: m x s and s x n with s = min(m, n); the diagonal of r is not negative

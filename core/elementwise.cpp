@@ -97,6 +97,12 @@ void apply(const Matrix& a, Unary f) {
       case Unary::tanh:
         x = x.tanh();
         break;
+      case Unary::floor:
+        x = x.floor();
+        break;
+      case Unary::sign:
+        for (auto& value : x) value = value > 0 ? 1 : value < 0 ? -1 : value;  // 0 and NaN stay
+        break;
     }
   });
 }
@@ -147,6 +153,14 @@ void add_diagonal(const Matrix& a, double term) {
   for (Int i = 0; i < a.rows(); ++i) a.set(i, i, a.get(i, i) + term);
 }
 
+void add_diagonal(const Matrix& a, const Matrix& terms) {
+  Int n = a.rows();
+  bool column = terms.rows() == n && terms.cols() == 1, row = terms.rows() == 1 && terms.cols() == n;
+  require(n == a.cols() && (row || column), "add_diagonal: cannot add {} to the diagonal of {}; {}x1 or 1x{} expected",
+          terms.shape(), a.shape(), n, n);
+  for (Int i = 0; i < n; ++i) a.set(i, i, a.get(i, i) + (column ? terms.get(i, 0) : terms.get(0, i)));
+}
+
 double sum(const Matrix& a) {
   return total(line_results(a, [](auto x) { return x.template cast<double>().sum(); }));
 }
@@ -173,6 +187,13 @@ double dot(const Matrix& a, const Matrix& b) {
   return sum(products);
 }
 
+Matrix col_dots(const Matrix& a, const Matrix& b) {
+  require_same_shape("dots", a, b);
+  Matrix products = a.to(DType::f64);
+  multiply(products, b);
+  return col_sums(products);
+}
+
 double trace(const Matrix& a) {
   require(a.rows() == a.cols(), "trace: a square Matrix expected, got {}", a.shape());
   double sum = 0;
@@ -184,6 +205,15 @@ bool all_finite(const Matrix& a) {
   // NaN and Inf times 0 are NaN.
   return total(line_results(a, [](auto x) { return (x * typename decltype(x)::Scalar(0)).sum() == 0 ? 0.0 : 1.0; })) ==
          0;
+}
+
+bool all_zero(const Matrix& a) {
+  return dispatch(a.dtype(), [&]<class T>() {
+    auto v = a.view<T>();
+    for (Int i = 0; i < v.lines(); ++i)
+      if (std::any_of(v.line(i), v.line(i) + v.length(), [](T x) { return x != 0; })) return false;
+    return true;
+  });
 }
 
 double largest_difference(const Matrix& a, const Matrix& b) {

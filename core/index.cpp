@@ -1,6 +1,7 @@
 #include "core/index.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <unordered_map>
 
@@ -56,6 +57,25 @@ Index Index::sample(Int n, Int p, std::uint64_t seed, std::uint32_t stream) {
     values[t] = at(other);
     moved[other] = at(t);
   }
+  return Index(std::move(values));
+}
+
+// Those with the largest keys u_i^(1/w_i), the largest first (Efraimidis and Spirakis, 2006); here the smallest
+// −log(u_i) / w_i, which neither overflows nor rounds to 1.
+Index Index::weighted(std::span<const double> weights, Int count, std::uint64_t seed, std::uint32_t stream) {
+  Random random(seed, Stream::draw, stream);
+  std::vector<std::pair<double, Int>> keys;
+  for (Int i = 0; i < static_cast<Int>(weights.size()); ++i) {
+    require(weights[i] >= 0 && std::isfinite(weights[i]), "Index.weighted: weights >= 0 expected, number {} is {}",
+            i + 1, weights[i]);
+    if (weights[i] > 0) keys.emplace_back(-std::log(random.uniform(i, 0)) / weights[i], i);
+  }
+  Int positive = static_cast<Int>(keys.size());
+  require(count >= 0 && count <= positive, "Index.weighted: cannot draw {} of {} numbers with a weight > 0", count,
+          positive);
+  std::partial_sort(keys.begin(), keys.begin() + count, keys.end());
+  std::vector<Int> values(count);
+  for (Int i = 0; i < count; ++i) values[i] = keys[i].second;
   return Index(std::move(values));
 }
 

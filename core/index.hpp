@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -21,6 +22,10 @@ class Index {
   static Index permutation(Int n, std::uint64_t seed, std::uint32_t stream);
   // p of [0, n) without replacement: the first p of that permutation, in O(p) time and memory.
   static Index sample(Int n, Int p, std::uint64_t seed, std::uint32_t stream);
+
+  // count of [0, weights.size()) without replacement, one after the other with probabilities in proportion to the
+  // weights of those that are left.
+  static Index weighted(std::span<const double> weights, Int count, std::uint64_t seed, std::uint32_t stream);
 
   Int size() const { return static_cast<Int>(values_.size()); }
   Int operator[](Int i) const { return values_[i]; }

@@ -9,7 +9,19 @@
 namespace kbcd {
 
 // What the numbers are for; two purposes never share numbers under the same seed.
-enum class Stream : std::uint32_t { permutation = 1, normal, uniform, frequency, phase, radius, rotation, crop, patch };
+enum class Stream : std::uint32_t {
+  permutation = 1,
+  normal,
+  uniform,
+  frequency,
+  phase,
+  radius,
+  rotation,
+  crop,
+  patch,
+  draw,
+  sketch
+};
 
 class Random {
  public:

@@ -8,8 +8,11 @@ namespace {
 
 struct Table {
   std::mutex mutex;
-  std::map<std::string, timers::Entry> timers;
+  std::map<std::string, timers::Entry> timers;  // entries stay where they are
   std::map<std::string, double> counters;
+  int depth = 0;         // timers that run now
+  double outermost = 0;  // seconds of those that ran within no other
+  double since = 0;      // the last reset
 };
 
 Table& table() {
@@ -25,18 +28,29 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_of_program).count();
 }
 
-Timer::~Timer() {
-  timers::add(name_, now() - start_);
-}
-
 namespace timers {
 
-void add(const std::string& name, double seconds, double calls) {
+Entry& entry(const std::string& name) {
   std::lock_guard lock(table().mutex);
   auto& entry = table().timers[name];
-  entry.name = name;
+  if (entry.name.empty()) entry.name = name;
+  return entry;
+}
+
+void begin() {
+  ++table().depth;
+}
+
+void end(Entry& entry, double seconds) {
   entry.seconds += seconds;
-  entry.calls += calls;
+  entry.calls += 1;
+  if (--table().depth == 0) table().outermost += seconds;
+}
+
+void add(const std::string& name, double seconds, double calls) {
+  auto& to = entry(name);
+  to.seconds += seconds;
+  to.calls += calls;
 }
 
 void count(const std::string& name, double amount) {
@@ -46,7 +60,8 @@ void count(const std::string& name, double amount) {
 
 std::vector<Entry> entries() {
   std::vector<Entry> all;
-  for (auto& [name, entry] : table().timers) all.push_back(entry);
+  for (auto& [name, entry] : table().timers)
+    if (entry.calls > 0) all.push_back(entry);
   return all;
 }
 
@@ -59,9 +74,15 @@ std::vector<std::pair<std::string, double>> counters() {
   return {table().counters.begin(), table().counters.end()};
 }
 
+double in_none() {
+  return now() - table().since - table().outermost;
+}
+
 void reset() {
-  table().timers.clear();
+  for (auto& [name, entry] : table().timers) entry.seconds = entry.calls = 0;
   table().counters.clear();
+  table().outermost = 0;
+  table().since = now();
 }
 
 }  // namespace timers

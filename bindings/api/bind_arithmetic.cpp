@@ -17,8 +17,13 @@ bool is_number(const sol::object& o) {
   return o.get_type() == sol::type::number;
 }
 
+timers::Entry& elementwise() {
+  static auto& entry = timers::entry("Matrix elementwise");
+  return entry;
+}
+
 Matrix plus(sol::this_state L, sol::object a, sol::object b, double sign) {
-  RunningState here(L);
+  RunningState here(L, &elementwise());
   if (a.is<Matrix>() && b.is<Matrix>()) {
     auto &x = a.as<Matrix&>(), &y = b.as<Matrix&>();
     require_same_shape(sign > 0 ? "+" : "-", x, y);
@@ -44,28 +49,33 @@ void def_in_place(lua_State* L, Type& type, const char* heading, const char* tex
 }
 
 void bind_operators(sol::state_view lua, Type& type) {
+  TimedAs timed("Matrix elementwise");
   type[sol::meta_function::addition] = [](sol::this_state L, sol::object a, sol::object b) { return plus(L, a, b, 1); };
   type[sol::meta_function::subtraction] = [](sol::this_state L, sol::object a, sol::object b) {
     return plus(L, a, b, -1);
   };
   type[sol::meta_function::division] = [](sol::this_state L, sol::object a, sol::object b) {
+    Timer timer(elementwise());
     if (!a.is<Matrix>() || !is_number(b)) cannot("divide", "by", L);
     Matrix m = a.as<Matrix&>().clone();
     scale(m, 1 / b.as<double>());
     return m;
   };
   type[sol::meta_function::power_of] = [](sol::this_state L, sol::object a, sol::object b) {
+    Timer timer(elementwise());
     if (!a.is<Matrix>() || !is_number(b)) cannot("raise", "to", L);
     Matrix m = a.as<Matrix&>().clone();
     power(m, b.as<double>());
     return m;
   };
   type[sol::meta_function::unary_minus] = [](const Matrix& a) {
+    Timer timer(elementwise());
     Matrix m = a.clone();
     scale(m, -1);
     return m;
   };
   type[sol::meta_function::equal_to] = [](const Matrix& a, const Matrix& b) {
+    Timer timer(elementwise());
     return a.same_shape(b) && largest_difference(a, b) == 0;
   };
   document(lua, "Matrix operators", "A + B, A - B, A * B, A * x, A / x, A ^ x, -A, A == B",
@@ -103,8 +113,17 @@ void bind_operators(sol::state_view lua, Type& type) {
   def(lua, type, "Matrix:scale(factor)", "A = factor A, in place.", [](Matrix& a, double f) { return scale(a, f), a; });
   def(lua, type, "Matrix:fill(value)", "Every element becomes `value`.",
       [](Matrix& a, double v) { return fill(a, v), a; });
-  def(lua, type, "Matrix:add_diagonal(term)", "A = A + term I, in place.",
-      [](Matrix& a, double term) { return add_diagonal(a, term), a; });
+  def(lua, type, "Matrix:add_diagonal(v)",
+      "A = A + v I for a number v, A + diag(v) for an n x 1 or 1 x n Matrix; in place.",
+      [](Matrix& a, sol::object v, sol::this_state L) {
+        if (is_number(v))
+          add_diagonal(a, v.as<double>());
+        else if (v.is<Matrix>())
+          add_diagonal(a, v.as<Matrix&>());
+        else
+          fail("Matrix:add_diagonal: argument 1 (v): Matrix or number expected, got {}", describe(L, 2));
+        return a;
+      });
   def(lua, type, "Matrix:clamp(low, high)", "Elements below low become low, above high become high; in place.",
       [](Matrix& a, double low, double high) { return clamp(a, low, high), a; });
   def(lua, type, "Matrix:pow(exponent)", "Each element to that power, in place.",
@@ -115,14 +134,16 @@ void bind_operators(sol::state_view lua, Type& type) {
         return a;
       });
   constexpr std::pair<const char*, Unary> maths[] = {
-      {"Matrix:exp()", Unary::exp},   {"Matrix:log()", Unary::log},      {"Matrix:cos()", Unary::cos},
-      {"Matrix:sin()", Unary::sin},   {"Matrix:sqrt()", Unary::sqrt},    {"Matrix:abs()", Unary::abs},
-      {"Matrix:tanh()", Unary::tanh}, {"Matrix:square()", Unary::square}};
+      {"Matrix:exp()", Unary::exp},   {"Matrix:log()", Unary::log},       {"Matrix:cos()", Unary::cos},
+      {"Matrix:sin()", Unary::sin},   {"Matrix:sqrt()", Unary::sqrt},     {"Matrix:abs()", Unary::abs},
+      {"Matrix:tanh()", Unary::tanh}, {"Matrix:square()", Unary::square}, {"Matrix:floor()", Unary::floor},
+      {"Matrix:sign()", Unary::sign}};
   for (auto [heading, f] : maths)
     def_in_place(lua, type, heading, "Elementwise, in place.", [f = f](Matrix& m) { apply(m, f); });
 }
 
 void bind_reductions(sol::state_view lua, Type& type) {
+  TimedAs timed("Matrix sums");
   // Over all elements, or along dimension 1 (down the rows) or 2 (along the columns).
   auto along = [](const char* owner, const Matrix& m, Int dim, Matrix (*by_row)(const Matrix&)) {
     require(dim == 1 || dim == 2, "{}: dimension 1 (a result a column) or 2 (a result a row) expected, got {}", owner,
@@ -156,6 +177,8 @@ void bind_reductions(sol::state_view lua, Type& type) {
   def(lua, type, "Matrix:norm()", "The Frobenius norm.", [](const Matrix& m) { return norm(m); });
   def(lua, type, "Matrix:dot(B)", "The sum of the elementwise products.",
       [](const Matrix& a, const Matrix& b) { return dot(a, b); });
+  def(lua, type, "Matrix:dots(B)", "The dot product of each column of A with that of B, as a 1 x ncols Matrix.",
+      [](const Matrix& a, const Matrix& b) { return col_dots(a, b); });
   def(lua, type, "Matrix:trace()", "The sum of the diagonal.", [](const Matrix& m) { return trace(m); });
   def(lua, type, "Matrix:finite()", "Whether no element is NaN or Inf.", [](const Matrix& m) { return all_finite(m); });
 }

@@ -20,14 +20,19 @@ namespace {
 Matrix multiply(sol::this_state L, sol::object a, sol::object b) {
   RunningState here(L);
   bool numbers = a.get_type() == sol::type::number || b.get_type() == sol::type::number;
+  static auto &elementwise = timers::entry("Matrix elementwise"), &products = timers::entry("Matrix *");
   if (numbers && (a.is<Matrix>() || b.is<Matrix>())) {
+    Timer timer(elementwise);
     Matrix m = (a.is<Matrix>() ? a : b).as<Matrix&>().clone();
     scale(m, (a.is<Matrix>() ? b : a).as<double>());
     return m;
   }
   if (b.is<Matrix>()) {
     auto& right = b.as<Matrix&>();
-    if (a.is<Matrix>()) return blas::product(a.as<Matrix&>(), right);
+    if (a.is<Matrix>()) {
+      Timer timer(products);
+      return blas::product(a.as<Matrix&>(), right);
+    }
     if (a.is<Block>()) return a.as<Block&>().times(right);
     if (a.is<BlockT>()) return a.as<BlockT&>().block->t_times(right);
     if (a.is<Selector>()) return a.as<Selector&>().times(right);
@@ -40,9 +45,17 @@ Keep keep_option(const Options& options) {
   auto given = options.get<std::string>("keep");
   if (!given) return Keep::while_it_fits;
   if (*given == "none") return Keep::none;
-  if (*given == "f32") return Keep::f32;
-  require(*given == "f16", "keep: \"none\", \"f32\" or \"f16\" expected, got \"{}\"", *given);
+  if (*given == "exact" || *given == "f32") return Keep::exact;  // "f32": its former name
+  require(*given == "f16", "keep: \"exact\", \"f16\" or \"none\" expected, got \"{}\"", *given);
   return Keep::f16;
+}
+
+BlockOptions block_options(const Options& options) {
+  auto scale = [&](const char* key) {
+    auto given = options.get<Matrix>(key);
+    return given ? std::optional<Matrix>(*given) : std::nullopt;
+  };
+  return {keep_option(options), scale("row_scale"), scale("column_scale")};
 }
 
 std::optional<Index> rows_option(const Options& options) {
@@ -126,20 +139,25 @@ void bind_blocks(sol::state_view lua, sol::table kbcd) {
       "K([n], I): columns I of the kernel matrix of X, as an operator (see Block). All ranks call it.\n"
       "options: rows (an Index: only these rows of X), centers (the DataSet that I numbers the rows of; X "
       "unless given),\n"
-      "keep (\"f32\" or \"f16\": to stay in memory, if it fits the budget, until released; f16 takes half; \"none\": "
-      "never\nkept, the fastest for a block that is multiplied once).",
+      "keep (\"exact\" or \"f16\": to stay in memory, if it fits the budget, until released, in the precision of X or "
+      "in half that\n"
+      "of f32; \"none\": never kept, the fastest for a block that is multiplied once), row_scale (this rank's rows of X "
+      "x 1) and\n"
+      "column_scale (|I| x 1): the block is diag(row_scale) K diag(column_scale), and its square "
+      "diag(column_scale) K(I, I)\n"
+      "diag(column_scale).",
       [](const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel, sol::optional<sol::table> table) {
-        Options options("KernelBlock", table, {"rows", "centers", "keep"});
+        Options options("KernelBlock", table, {"rows", "centers", "keep", "row_scale", "column_scale"});
         auto centers = options.get<DataSet>("centers");
-        return kernel_block(x, columns, kernel, rows_option(options), centers ? *centers : x, keep_option(options));
+        return kernel_block(x, columns, kernel, rows_option(options), centers ? *centers : x, block_options(options));
       });
   def(lua, kbcd, "RandomFeaturesBlock(X, I, map [, options])",
       "Z([n], I): columns I of the feature matrix of X under a map of kbcd.features, as an operator (see "
       "Block).\n"
-      "options: rows (an Index: only these rows of X), keep (as for KernelBlock).",
+      "options: rows (an Index: only these rows of X), keep, row_scale (as for KernelBlock).",
       [](const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map, sol::optional<sol::table> table) {
-        Options options("RandomFeaturesBlock", table, {"rows", "keep"});
-        return random_features_block(x, features, map, rows_option(options), keep_option(options));
+        Options options("RandomFeaturesBlock", table, {"rows", "keep", "row_scale"});
+        return random_features_block(x, features, map, rows_option(options), block_options(options));
       });
   def(lua, kbcd, "Selector(n, I)",
       "The n x |I| matrix S with S(I[j], j) = 1: S * D scatters the rows of D to rows I of this rank's part "

@@ -33,7 +33,10 @@ std::string to_string(const Index& index) {
 void bind_index(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Index>("Index", sol::no_constructor);
   def_call(lua, kbcd["Index"], "Index(table)",
-           "An ordered set of row or column numbers, counted from 1. I[i], #I and I == J work as expected.",
+           "An ordered list of row or column numbers, counted from 1. I[i], #I and I == J work as expected.\n"
+           "A number may be there twice: gathering (Matrix:take, Selector(n, I):t() * A) then repeats the row, and "
+           "scattering\n"
+           "(Matrix:add_rows, Selector(n, I) * D) adds both to it.",
            [](sol::table table) { return from_table(table); });
   def(lua, type, "Index.range(first, last)", "The numbers first..last.", [](Int first, Int last) {
     require(first >= 1, "Index.range: numbers from 1 up expected, got {}", first);
@@ -52,6 +55,19 @@ void bind_index(sol::state_view lua, sol::table kbcd) {
         Options options("Index.sample", table, {"seed", "stream"});
         return Index::sample(n, p, checked_seed("Index.sample", options.get<Int>("seed")),
                              checked_stream("Index.sample", options.get<Int>("stream")));
+      });
+  def(lua, type, "Index.weighted(weights, count [, options])",
+      "count distinct numbers of 1..n, drawn one after the other with probabilities in proportion to the weights of "
+      "those\n"
+      "that are left: an n x 1 Matrix, the same on every rank, of numbers >= 0. options as for Index.permutation.",
+      [](const Matrix& weights, Int count, sol::optional<sol::table> table) {
+        Options options("Index.weighted", table, {"seed", "stream"});
+        require(weights.cols() == 1, "Index.weighted: weights: a Matrix of one column expected, got {}",
+                weights.shape());
+        Matrix values = weights.contiguous(DType::f64);
+        return Index::weighted({values.view<double>().data, static_cast<std::size_t>(values.rows())}, count,
+                               checked_seed("Index.weighted", options.get<Int>("seed")),
+                               checked_stream("Index.weighted", options.get<Int>("stream")));
       });
   def(lua, type, "Index.concat(list)", "The numbers of several Index, one after the other.", [](sol::table list) {
     std::vector<Index> parts;

@@ -5,7 +5,6 @@
 #include "core/elementwise.hpp"
 #include "core/matrix.hpp"
 #include "core/random.hpp"
-#include "core/timers.hpp"
 
 namespace kbcd::lua {
 namespace {
@@ -95,6 +94,7 @@ std::string to_string(const Matrix& m) {
 }
 
 void bind_construction(sol::state_view lua, Type& type) {
+  TimedAs timed("Matrix copies");
   def(lua, type, "Matrix.zeros(rows, cols [, dtype])", "All zero.",
       [](Int r, Int c, sol::optional<DType> t) { return Matrix::zeros(r, c, t.value_or(DType::f64)); });
   def(lua, type, "Matrix.full(rows, cols, value [, dtype])", "Every element `value`.",
@@ -153,11 +153,10 @@ void bind_access(sol::state_view lua, Type& type) {
         return m.block(r0 - 1, r1 - r0 + 1, c0 - 1, c1 - c0 + 1);
       });
   def(lua, type, "Matrix:t()", "The transpose, as a view.", [](const Matrix& m) { return m.t(); });
+  TimedAs timed("Matrix copies");
   def(lua, type, "Matrix:clone()", "A copy.", [](const Matrix& m) { return m.clone(); });
-  def(lua, type, "Matrix:to(dtype)", "A copy as \"f32\" or \"f64\".", [](const Matrix& m, DType dtype) {
-    Timer timer("Matrix:to");
-    return m.to(dtype);
-  });
+  def(lua, type, "Matrix:to(dtype)", "A copy as \"f32\" or \"f64\".",
+      [](const Matrix& m, DType dtype) { return m.to(dtype); });
   def(lua, type, "Matrix:copy(B)", "Takes the elements of B, converted.", [](Matrix& m, const Matrix& b) {
     m.copy_from(b);
     return m;

@@ -85,6 +85,7 @@ void bind_timing(sol::table timing) {
     for (auto& [name, amount] : timers::counters()) all[name] = amount;
     return all;
   };
+  timing["in_none"] = &timers::in_none;
   timing["reset"] = &timers::reset;
   timing["add"] = [](const std::string& name, double seconds) { timers::add(name, seconds); };
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <deque>
 
-#include "core/timers.hpp"
-
 namespace kbcd::lua {
 namespace {
 
@@ -16,11 +14,17 @@ double in_primitives = 0;  // seconds
 constexpr const char* docs_key = "kbcd.docs";
 
 using Function = std::function<int(lua_State*)>;
+struct Timed {
+  Function f;
+  timers::Entry* timer;
+};
 
-int call(lua_State* L, Function& f) {
-  RunningState here(L);
+timers::Entry* timer_of_new_functions = nullptr;
+
+int call(lua_State* L, Timed& timed) {
+  RunningState here(L, timed.timer);
   try {
-    return f(L);
+    return timed.f(L);
   } catch (const std::bad_alloc&) {
     luaL_where(L, 1);
     lua_pushstring(L, "out of memory");
@@ -33,20 +37,32 @@ int call(lua_State* L, Function& f) {
 }
 
 int call_function(lua_State* L) {
-  return call(L, *static_cast<Function*>(lua_touserdata(L, lua_upvalueindex(1))));
+  return call(L, *static_cast<Timed*>(lua_touserdata(L, lua_upvalueindex(1))));
 }
 
 int call_collected_function(lua_State* L) {
-  return call(L, sol::stack::get<sol::user<Function>>(L, lua_upvalueindex(1)));
+  return call(L, sol::stack::get<sol::user<Timed>>(L, lua_upvalueindex(1)));
 }
 
 }  // namespace
 
-RunningState::RunningState(lua_State* L) : before_(std::exchange(running, L)), start_(before_ ? 0 : now()) {}
+TimedAs::TimedAs(const char* timer) : before_(std::exchange(timer_of_new_functions, &timers::entry(timer))) {}
+
+TimedAs::~TimedAs() {
+  timer_of_new_functions = before_;
+}
+
+RunningState::RunningState(lua_State* L, timers::Entry* timer)
+    : before_(std::exchange(running, L)), timer_(timer), start_(before_ && !timer ? 0 : now()) {
+  if (timer_) timers::begin();
+}
 
 RunningState::~RunningState() {
   running = before_;
-  if (!before_) in_primitives += now() - start_;
+  if (before_ && !timer_) return;
+  double seconds = now() - start_;
+  if (!before_) in_primitives += seconds;
+  if (timer_) timers::end(*timer_, seconds);
 }
 
 double seconds_in_primitives() {
@@ -133,14 +149,14 @@ void document(lua_State* L, const std::string& name, const std::string& heading,
 }
 
 sol::object make_function(lua_State* L, Function f) {
-  static std::deque<Function> kept;  // as long as the program: Lua may call them to its last moment
-  lua_pushlightuserdata(L, &kept.emplace_back(std::move(f)));
+  static std::deque<Timed> kept;  // as long as the program: Lua may call them to its last moment
+  lua_pushlightuserdata(L, &kept.emplace_back(std::move(f), timer_of_new_functions));
   lua_pushcclosure(L, call_function, 1);
   return sol::stack::pop<sol::object>(L);
 }
 
 sol::object make_collected_function(lua_State* L, Function f) {
-  sol::stack::push<sol::user<Function>>(L, std::move(f));
+  sol::stack::push<sol::user<Timed>>(L, Timed{std::move(f), nullptr});
   lua_pushcclosure(L, call_collected_function, 1);
   return sol::stack::pop<sol::object>(L);
 }

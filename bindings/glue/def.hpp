@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bindings/glue/lua.hpp"
+#include "core/timers.hpp"
 
 namespace kbcd::lua {
 
@@ -60,6 +61,17 @@ sol::object make_function(lua_State* L, std::function<int(lua_State*)> f);
 // The same for one of many: it goes with the last reference to it, and what it holds with it.
 sol::object make_collected_function(lua_State* L, std::function<int(lua_State*)> f);
 
+// While one lives, every function that is made has this timer, at no cost beyond the clock that runs anyway.
+class TimedAs {
+ public:
+  explicit TimedAs(const char* timer);
+  ~TimedAs();
+  TimedAs(const TimedAs&) = delete;
+
+ private:
+  timers::Entry* before_;
+};
+
 // target[key] = f, with the documentation that names its arguments.
 template <class Target, class F>
 void def(lua_State* L, Target& target, const char* heading, const char* text, F f) {
@@ -98,12 +110,13 @@ void def_field(sol::usertype<T>& type, const char* key, const char* text, Getter
 // The coroutine that calls into C++ now, known while a RunningState lives.
 class RunningState {
  public:
-  explicit RunningState(lua_State* L);
+  explicit RunningState(lua_State* L, timers::Entry* timer = nullptr);
   ~RunningState();
   RunningState(const RunningState&) = delete;
 
  private:
   lua_State* before_;
+  timers::Entry* timer_;
   double start_;
 };
 double seconds_in_primitives();  // while any RunningState lived, so far
@@ -185,6 +198,7 @@ void bind_linalg(sol::state_view lua, sol::table kbcd);
 void bind_index(sol::state_view lua, sol::table kbcd);
 void bind_comm(sol::state_view lua, sol::table kbcd);
 void bind_data(sol::state_view lua, sol::table kbcd);
+void bind_rows(sol::state_view lua, sol::table kbcd);
 void bind_h5(sol::state_view lua, sol::table kbcd);
 void bind_kernels(sol::state_view lua, sol::table kbcd);
 void bind_features(sol::state_view lua, sol::table kbcd);

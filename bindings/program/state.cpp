@@ -129,6 +129,7 @@ State::State(bool sandbox) : sandbox_(sandbox) {
   bind_index(lua_, kbcd);
   bind_comm(lua_, kbcd);
   bind_data(lua_, kbcd);
+  bind_rows(lua_, kbcd);
   bind_h5(lua_, kbcd);
   bind_kernels(lua_, kbcd);
   bind_features(lua_, kbcd);

@@ -6,33 +6,29 @@
 // the source can multiply without the entries and that is cheaper (a linear kernel of sparse rows and few columns), a
 // block that is not there and was not asked to stay is not computed at all.
 //
-// A block asked to stay holds its place in the budget until it is released or dies, if there is room for it and for
-// one more of its size; the others make room for each other, the least recently used first. What stays can be stored
-// in f16: half the memory, and 3 digits.
+// A product with 0 computes nothing; a block whose first product was B' 0 passes through its next product without being
+// kept, since it is likely used once. (In descent from 0, the first epoch is such.)
+//
+// (block_store.hpp: which blocks stay; block_panels.hpp: how they are passed through.)
 #pragma once
 
 #include <memory>
 
-#include "modules/blocks/panel_source.hpp"
+#include "modules/blocks/block_panels.hpp"
 
 namespace kbcd {
 
-// none: computed anew for each product; f32: to stay, in its own type.
-enum class Keep { while_it_fits, none, f32, f16 };
-
 class Block {
  public:
-  Block(std::unique_ptr<PanelSource> source, Keep keep);
-  ~Block();
-  Block(const Block&) = delete;
+  Block(std::unique_ptr<PanelSource> source, Keep keep) : panels_(std::move(source), keep) {}
 
-  Int rows() const { return source_->rows(); }
-  Int cols() const { return source_->cols(); }
-  DType dtype() const { return source_->dtype(); }
-  std::size_t bytes() const;  // what it takes when kept
-  const char* name() const { return source_->name(); }
-  bool kept() const { return filled_; }
-  bool stays() const { return stays_; }
+  Int rows() const { return source().rows(); }
+  Int cols() const { return source().cols(); }
+  DType dtype() const { return source().dtype(); }
+  std::size_t bytes() const { return panels_.store().bytes(); }  // what it takes when kept
+  const char* name() const { return source().name(); }
+  bool kept() const { return panels_.store().filled(); }
+  bool stays() const { return panels_.store().stays(); }
 
   Matrix t_times(const Matrix& a);  // B' a: this rank's part of the sum, f64
   Matrix times(const Matrix& d);    // B d: this rank's rows, f64
@@ -44,36 +40,24 @@ class Block {
   Matrix dense();                                   // a copy of this rank's rows
   Matrix rows(const Index& j);                      // rows j of all ranks, on every rank (collective)
   Matrix square() const;                            // K(I, I) of a KernelBlock's centres I, on this rank alone
-  void release();                                   // forgets the numbers; they can be computed again
+  void release() { panels_.store().release(); }     // forgets the numbers; they can be computed again
 
  private:
-  template <class T>
-  class TransposedSum;
+  const PanelSource& source() const { return panels_.source(); }
+  bool factors(Int k) const { return !kept() && panels_.store().keep() == Keep::while_it_fits && source().factors(k); }
 
-  bool factors(Int k) const { return !filled_ && keep_ == Keep::while_it_fits && source_->factors(k); }
-  bool half() const { return keep_ == Keep::f16; }
-  bool make_room();
-  void require_idle() const;
-  template <class T>
-  View<T> panel(Int first, Int count, View<T> room);
-  template <class T, class Visit>
-  void each_panel(Visit&& visit);
-  template <class T, class Visit>
-  void each_slab(Visit&& visit);
-
-  std::unique_ptr<PanelSource> source_;
-  Keep keep_;
-  Matrix slab_;                     // rows() x cols(), when kept as it is
-  std::unique_ptr<Buffer> halves_;  // the same in f16
-  bool has_room_ = false;
-  bool filled_ = false;
-  bool stays_ = false;  // others do not push it out
-  bool busy_ = false;   // it is being filled or read
+  BlockPanels panels_;
 };
 
+// How a block is kept, and what its rows and columns are multiplied by (PanelSource::set_scales).
+struct BlockOptions {
+  Keep keep = Keep::while_it_fits;
+  std::optional<Matrix> row_scale = std::nullopt, column_scale = std::nullopt;
+};
 std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
-                                    std::optional<Index> rows, const DataSet& centers, Keep keep = Keep::while_it_fits);
+                                    std::optional<Index> rows, const DataSet& centers,
+                                    const BlockOptions& options = {});
 std::shared_ptr<Block> random_features_block(const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map,
-                                             std::optional<Index> rows, Keep keep = Keep::while_it_fits);
+                                             std::optional<Index> rows, const BlockOptions& options = {});
 
 }  // namespace kbcd

@@ -56,6 +56,44 @@ PanelSource::PanelSource(DataSet x, std::optional<Index> rows) : x_(std::move(x)
   if (rows) selected_ = x_.local_rows(*rows);
 }
 
+void PanelSource::set_scales(const std::optional<Matrix>& rows, const std::optional<Matrix>& columns) {
+  auto checked = [&](const char* what, const std::optional<Matrix>& given, Int count, const char* of) {
+    if (!given) return std::optional<Matrix>();
+    require(given->rows() == count && given->cols() == 1, "{}: {}: a {}x1 Matrix expected, one for each of {}, got {}",
+            name(), what, count, of, given->shape());
+    require(all_finite(*given), "{}: {} has NaN or Inf in it", name(), what);
+    return std::optional<Matrix>(given->to(dtype()));
+  };
+  row_scale_ = checked("row_scale", rows, x_.local_n(), "this rank's rows of X");
+  column_scale_ = checked("column_scale", columns, cols(), "the columns");
+}
+
+// diag(r) B diag(c) d
+Matrix PanelSource::times(const Matrix& d) const {
+  Matrix right = column_scale_ ? d.to(DType::f64) : d;
+  if (column_scale_) multiply(right, *column_scale_);
+  Matrix out = unscaled_times(right);
+  if (row_scale_)
+    for (Int i = 0; i < rows(); ++i) scale(out.row_block(i, 1), row_scale_->get(local_row(i), 0));
+  return out;
+}
+
+// diag(c) Bᵀ diag(r) a
+Matrix PanelSource::t_times(const Matrix& a) const {
+  Matrix right = row_scale_ ? a.to(DType::f64) : a;
+  if (row_scale_)
+    for (Int i = 0; i < rows(); ++i) scale(right.row_block(i, 1), row_scale_->get(local_row(i), 0));
+  Matrix out = unscaled_t_times(right);
+  if (column_scale_) multiply(out, *column_scale_);
+  return out;
+}
+
+std::unique_ptr<PanelSource> PanelSource::square() const {
+  auto square = unscaled_square();
+  if (square && column_scale_) square->set_scales(column_scale_, column_scale_);
+  return square;
+}
+
 template <class T>
 void PanelSource::fill(Int first, View<T> out) const {
   if (selected_) return fill_rows({selected_->values().data() + first, static_cast<std::size_t>(out.rows)}, out);
@@ -68,6 +106,11 @@ void PanelSource::fill(Int first, View<T> out) const {
 template <class T>
 void PanelSource::fill_rows(std::span<const Int> local_rows, View<T> out) const {
   compute(local_rows, out);
+  if (row_scale_)
+    for (Int i = 0; i < out.rows; ++i) Line<T>(out.line(i), out.cols) *= row_scale_->view<T>().data[local_rows[i]];
+  if (column_scale_)
+    for (Int i = 0; i < out.rows; ++i)
+      Line<T>(out.line(i), out.cols) *= Line<T>(column_scale_->view<T>().data, out.cols);
   timers::count(counter(), static_cast<double>(out.rows) * out.cols);
 }
 
@@ -117,7 +160,7 @@ KernelPanels::KernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr
 }
 
 // Of the centres as the metric has changed them, which leaves it the same.
-std::unique_ptr<PanelSource> KernelPanels::square() const {
+std::unique_ptr<PanelSource> KernelPanels::unscaled_square() const {
   return std::make_unique<KernelPanels>(DataSet::own(centers_), std::nullopt, kernel_, centers_);
 }
 

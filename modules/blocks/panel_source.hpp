@@ -1,4 +1,7 @@
 // PanelSource: what can compute any rows of a block of columns, panel by panel, on any thread.
+//
+// With scales r of the rows and c of the columns, the block is diag(r) B diag(c), and the square of a kernel's centres
+// diag(c) K(C, C) diag(c).
 #pragma once
 
 #include <memory>
@@ -29,16 +32,18 @@ class PanelSource {
 
   Int rows() const { return selected_ ? selected_->size() : x_.local_n(); }
   DType dtype() const { return x_.dtype(); }
+  // r: one for each of this rank's rows of X (of which the block takes its own); c: one for each column. 1 if empty.
+  void set_scales(const std::optional<Matrix>& rows, const std::optional<Matrix>& columns);
   bool has_all_rows() const { return !selected_; }
   const DataSet& data() const { return x_; }
 
   // Products with k columns that are cheaper without the block's entries, where a source has such: B d and Bᵀa.
   virtual bool factors(Int) const { return false; }
-  virtual Matrix times(const Matrix&) const { return {}; }
-  virtual Matrix t_times(const Matrix&) const { return {}; }
+  Matrix times(const Matrix& d) const;
+  Matrix t_times(const Matrix& a) const;
 
   // K(c, c') of a kernel's centres, as a source of its own whose rows are all this rank's; nothing of other sources.
-  virtual std::unique_ptr<PanelSource> square() const { return nullptr; }
+  std::unique_ptr<PanelSource> square() const;
 
   // Rows [first, first + out.rows) of the block.
   template <class T>
@@ -51,6 +56,9 @@ class PanelSource {
   using Rows = std::span<const Int>;  // local positions
   virtual void compute(Rows rows, View<float> out) const = 0;
   virtual void compute(Rows rows, View<double> out) const = 0;
+  virtual std::unique_ptr<PanelSource> unscaled_square() const { return nullptr; }
+  virtual Matrix unscaled_times(const Matrix&) const { return {}; }
+  virtual Matrix unscaled_t_times(const Matrix&) const { return {}; }
   // Those rows of dense data, without a copy where they lie one after the other.
   template <class T>
   View<T> dense_rows(Rows rows) const;
@@ -58,7 +66,8 @@ class PanelSource {
 
  private:
   DataSet x_;
-  std::optional<Index> selected_;  // local positions
+  std::optional<Index> selected_;                   // local positions
+  std::optional<Matrix> row_scale_, column_scale_;  // local_n x 1 and cols x 1, of the block's type
 };
 
 // K(x, c) for the rows c of `centers`.
@@ -69,9 +78,9 @@ class KernelPanels : public PanelSource {
   const char* counter() const override { return "kernel entries"; }
   Int cols() const override { return centers_.rows(); }
   bool main_thread_only() const override { return kernel_->main_thread_only(); }
-  std::unique_ptr<PanelSource> square() const override;
 
  protected:
+  std::unique_ptr<PanelSource> unscaled_square() const override;
   void compute(Rows rows, View<float> out) const override { panel(rows, out); }
   void compute(Rows rows, View<double> out) const override { panel(rows, out); }
 

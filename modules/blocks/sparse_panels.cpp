@@ -128,7 +128,7 @@ bool SparseKernelPanels::factors(Int k) const {
 }
 
 // X (Cᵀd): first the sums over the centres that have a column, for every column that is used.
-Matrix SparseKernelPanels::times(const Matrix& d) const {
+Matrix SparseKernelPanels::unscaled_times(const Matrix& d) const {
   Matrix out = Matrix::zeros(rows(), d.cols()), right = d.contiguous(DType::f64);
   Matrix sums = Matrix::zeros(used_.size(), d.cols());
   auto to = out.view<double>(), from = right.view<double>(), w = sums.view<double>();
@@ -152,7 +152,7 @@ Matrix SparseKernelPanels::times(const Matrix& d) const {
 }
 
 // C (Xᵀa): each thread sums over its share of the rows.
-Matrix SparseKernelPanels::t_times(const Matrix& a) const {
+Matrix SparseKernelPanels::unscaled_t_times(const Matrix& a) const {
   Int k = a.cols(), used = used_.size(), parts = std::min<Int>(thread_count(), std::max<Int>(1, rows()));
   Matrix out = Matrix::zeros(cols(), k), right = a.contiguous(DType::f64);
   std::vector<Matrix> sums(parts);

@@ -20,14 +20,14 @@ class SparseKernelPanels : public PanelSource {
   const char* counter() const override { return "kernel entries"; }
   Int cols() const override { return centers_.rows; }
   bool main_thread_only() const override { return kernel_->main_thread_only(); }
-  std::unique_ptr<PanelSource> square() const override {
-    return std::make_unique<SparseKernelPanels>(DataSet::own(centers_), std::nullopt, kernel_, centers_);
-  }
   bool factors(Int k) const override;
-  Matrix times(const Matrix& d) const override;
-  Matrix t_times(const Matrix& a) const override;
 
  protected:
+  std::unique_ptr<PanelSource> unscaled_square() const override {
+    return std::make_unique<SparseKernelPanels>(DataSet::own(centers_), std::nullopt, kernel_, centers_);
+  }
+  Matrix unscaled_times(const Matrix& d) const override;
+  Matrix unscaled_t_times(const Matrix& a) const override;
   void compute(Rows rows, View<float> out) const override { panel(rows, out); }
   void compute(Rows rows, View<double> out) const override { panel(rows, out); }
 

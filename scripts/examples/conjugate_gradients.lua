@@ -29,7 +29,7 @@ kbcd.command("conjugate_gradients", function()
 
   local K, parts, M = {}, Index.range(1, p):partition(2048), {}
   for i, I in ipairs(parts) do
-    K[i] = kbcd.KernelBlock(X, J:take(I), kernel, { keep = "f32" })
+    K[i] = kbcd.KernelBlock(X, J:take(I), kernel, { keep = "exact" })
     M[i] = K[i]:rows(J)
   end
   M = Matrix.hcat(M):to("f64")

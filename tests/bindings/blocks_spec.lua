@@ -136,6 +136,40 @@ test("blocks of some rows, of other centres, streamed and released", function()
   fails(function() kbcd.kernel.rbf{} end, "kernel.rbf", "sigma", "gamma")
 end)
 
+test("how a block is kept, and scales of its rows and columns", function()
+  local X, kernel, I = DataSet(data), kernels[1][1], Index{ 4, 17, 9 }
+  local r, c = Matrix.randn(n, 1, { seed = 8 }), Matrix.randn(3, 1, { seed = 9 })
+  local mine = r:rows(X.first, X.first + X.local_n - 1)
+  local full = make(n, 3, function(i, j) return r(i, 1) * kernels[1][2]((distances(i, I[j]))) * c(j, 1) end)
+  for _, keep in ipairs{ false, "exact", "none", "f32" } do
+    local K = kbcd.KernelBlock(X, I, kernel, { keep = keep or nil, row_scale = mine, column_scale = c })
+    acts_as(K, full, X.first, 1e-12, "scaled")
+    equal(K.kept, keep ~= "none")
+    close(K:square(), make(3, 3, function(i, j)
+      return c(i, 1) * kernels[1][2]((distances(I[i], I[j]))) * c(j, 1)
+    end), 1e-12, "square")
+  end
+  local function made(options) return function() kbcd.KernelBlock(X, I, kernel, options) end end
+  fails(made{ keep = "f64" }, "exact", "f16", "none", "f64")
+  fails(made{ keep = "f16" }, "f16", "f32 data", "f64")
+  fails(made{ column_scale = Matrix.ones(1, 3) }, "column_scale", "3x1", "1x3")
+  fails(made{ row_scale = Matrix.ones(n + 1, 1) }, "row_scale", "this rank's rows")
+  fails(made{ row_scale = 2 }, "row_scale", "Matrix expected, got 2")
+end)
+
+test("a product with zero computes nothing", function()
+  local X, kernel = DataSet(data), kernels[1][1]
+  local K = kbcd.KernelBlock(X, Index.range(1, 5), kernel)
+  kbcd.timers.reset()
+  close(K:t() * Matrix.zeros(X.local_n, 2), Matrix.zeros(5, 2), 0, "zero")
+  equal(kbcd.timers.count("kernel entries"), 0)
+  local D = K * Matrix.ones(5, 1)
+  equal(K.kept, false, "the only product is not kept")
+  close(K * Matrix.ones(5, 1), D, 0, "again")
+  equal(K.kept, true)
+  equal(kbcd.timers.count("kernel entries"), 2 * 5 * n)
+end)
+
 -- What map gives for all features, at every row of A, on every rank.
 local function values(map, A)
   return kbcd.gather(kbcd.RandomFeaturesBlock(DataSet(A), Index.range(1, map.p), map):dense())

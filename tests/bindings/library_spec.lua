@@ -232,6 +232,39 @@ test("labels", function()
   fails(function() kbcd.labels.error_rate(mine, X, DataSet(y + 7), { first = 0 }) end, "error_rate", "0..2")
 end)
 
+test("weighted draws and numbers that are there twice", function()
+  local w = Matrix.zeros(6, 1):set(2, 1, 1):set(5, 1, 2):set(6, 1, 1e-9)
+  equal(Index.weighted(w, 3, { seed = 1 }):sorted(), Index{ 2, 5, 6 })
+  equal(Index.weighted(w, 3, { seed = 1, stream = 4 })[3], 6)
+  equal(kbcd.allreduce_max(Index.weighted(w, 1, { seed = 3 })[1]), Index.weighted(w, 1, { seed = 3 })[1])
+  fails(function() Index.weighted(w, 4) end, "Index.weighted", "4", "3 numbers")
+  fails(function() Index.weighted(-w, 1) end, "Index.weighted", ">= 0", "number 2 is -1")
+  fails(function() Index.weighted(w:t(), 1) end, "Index.weighted", "one column", "1x6")
+  local A = Matrix{ { 1, 2 }, { 3, 4 } }
+  equal(A:take(Index{ 2, 2 }), Matrix{ { 3, 4 }, { 3, 4 } })
+  equal(A:clone():add_rows(Index{ 1, 1 }, A), Matrix{ { 5, 8 }, { 3, 4 } })
+end)
+
+test("rows of one data set in another", function()
+  local A = Matrix.randn(n, d, { seed = 5 }):set(3, 2, 0)
+  A:rows(9):copy(A:rows(4))
+  local wanted = { 7, 0, 4, 3, n, 4, 0 }
+  local B = Matrix.randn(#wanted, d, { seed = 6 })
+  for i, at in ipairs(wanted) do if at > 0 then B:rows(i):copy(A:rows(at)) end end
+  B:set(4, 2, -0.0)
+  for _, dtype in ipairs{ "f64", "f32" } do
+    local X, Z = DataSet(A):to(dtype), DataSet(B):to(dtype)
+    local expected = Matrix(wanted):t()
+    for _, x in ipairs{ X, X:to_sparse() } do
+      for _, z in ipairs{ Z, Z:to_sparse() } do equal(x:find(z), expected, "find") end
+    end
+    equal(X:find(X)(9, 1), 4, "the first of equals")
+  end
+  fails(function() DataSet(A):find(DataSet(B):to("f32")) end, "DataSet:find", "f64", "f32")
+  fails(function() DataSet(A):find(DataSet(B:cols(1, 2))) end, "DataSet:find", "columns", "2")
+  fails(function() DataSet(A):find(B) end, "DataSet:find", "DataSet expected")
+end)
+
 test("timers", function()
   kbcd.timers.reset()
   for _ = 1, 3 do kbcd.allreduce(Matrix.zeros(2, 2)) end
@@ -246,12 +279,32 @@ test("timers", function()
   equal(seen["only on rank " .. size - 1].max, size - 1)
   assert(seen.KernelBlock, "KernelBlock is timed")
   equal(kbcd.timers.count("kernel entries"), 4 * n)
+  kbcd.timers.reset()
+  local A = Matrix.rand(60, 60)
+  local from, B = kbcd.now(), A * A
+  for _ = 1, 50 do B = ((2 * B - A):exp():clamp(0, 1) * A):take(Index.range(1, 60)) / B:norm() end
+  local wall, names, spent = kbcd.now() - from, {}, 0
+  for name, timer in pairs(runtime.timing.timers()) do
+    names[name], spent = timer.calls, spent + timer.seconds
+  end
+  equal(names["Matrix *"], 51)
+  equal(names["Matrix rows"], 50)
+  equal(names["Matrix elementwise"], 250)
+  equal(names["Matrix sums"], 50)
+  assert(spent <= wall + 1e-3 and spent > wall / 2, "these do not nest, and little is in none")
+  local double = kbcd.kernel.custom{ metric = "dot", kappa = function(D) return D * 2 end }
+  kbcd.timers.reset()
+  local start = kbcd.now()
+  kbcd.KernelBlock(DataSet(data), Index.range(1, 4), double):dense()
+  assert(runtime.timing.in_none() >= 0 and runtime.timing.in_none() <= kbcd.now() - start + 1e-3, "inner timers count once")
+  kbcd.KernelBlock(DataSet(data), Index.range(1, 4), kbcd.kernel.rbf{ sigma = 1 }):dense()
+  kbcd.allreduce(Matrix.zeros(2, 2))
   local say, lines = kbcd.say, {}
   kbcd.say = function(format, ...) lines[#lines + 1] = format:format(...) end
   kbcd.timers.report()
   kbcd.say = say
   local report = table.concat(lines, "\n")
-  for _, text in ipairs{ "calls", "min", "mean", "max", "allreduce", "KernelBlock", "kernel entries" } do
+  for _, text in ipairs{ "calls", "min", "mean", "max", "allreduce", "KernelBlock", "kernel entries", "in none" } do
     assert(report:find(text, 1, true), report)
   end
   kbcd.timers.reset()

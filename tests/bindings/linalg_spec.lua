@@ -157,4 +157,53 @@ test("the collector knows how large a matrix is", function()
   assert(growth < 200, ("the peak grew by %.0f MB"):format(growth))
 end)
 
+test("floor, sign, dots and diagonals", function()
+  for _, dtype in ipairs{ "f64", "f32" } do
+    local A = Matrix.randn(7, 4, { seed = 3, dtype = dtype }):scale(3):set(2, 2, 0)
+    close(A:clone():floor(), make(7, 4, function(i, j) return math.floor(A(i, j)) end), 0, "floor")
+    close(A:t():clone():sign(), make(4, 7, function(j, i)
+      return A(i, j) > 0 and 1 or A(i, j) < 0 and -1 or 0
+    end), 0, "sign")
+    local B = Matrix.randn(7, 4, { seed = 4 })
+    local dots = make(1, 4, function(_, j)
+      local s = 0
+      for i = 1, 7 do s = s + A(i, j) * B(i, j) end
+      return s
+    end)
+    close(A:dots(B), dots, 1e-14, "dots")
+    close(A:t():clone():t():dots(B), dots, 1e-14, "dots of a transposed view")
+    local S, v = Matrix.randn(5, 5, { seed = 5, dtype = dtype }), Matrix.randn(5, 1, { seed = 6 })
+    local sum = make(5, 5, function(i, j) return S(i, j) + (i == j and v(i, 1) or 0) end)
+    close(S:clone():add_diagonal(v), sum, 1e-7, "a column")
+    close(S:clone():add_diagonal(v:t()), sum, 1e-7, "a row")
+    close(S:clone():add_diagonal(2), make(5, 5, function(i, j) return S(i, j) + (i == j and 2 or 0) end), 1e-7, "a number")
+  end
+  local A = Matrix.zeros(3, 3)
+  fails(function() A:add_diagonal(Matrix.zeros(2, 1)) end, "add_diagonal", "2x1", "3x3")
+  fails(function() A:add_diagonal(Matrix.zeros(3, 3)) end, "add_diagonal", "3x3")
+  fails(function() Matrix.zeros(3, 1):add_diagonal(1) end, "add_diagonal", "square")
+  fails(function() A:add_diagonal("1") end, "add_diagonal", "Matrix or number", "'1'")
+  fails(function() A:dots(Matrix.zeros(3, 2)) end, "dots", "3x3", "3x2")
+end)
+
+test("the largest eigenpairs", function()
+  local n = 30
+  local A = Matrix.randn(n, n, { seed = 9 })
+  A = A + A:t()
+  local values, vectors = A:eig()
+  for _, q in ipairs{ 1, 4, n } do
+    local top, U = A:eig{ top = q }
+    equal(U.nrows, n)
+    equal(U.ncols, q)
+    close(top, make(q, 1, function(i) return values(n + 1 - i, 1) end), 1e-12, "values")
+    close(A * U, make(n, q, function(i, j) return U(i, j) * top(j, 1) end), 1e-12, "A U = U S")
+    close(U:t() * U, Matrix.eye(q), 1e-12, "orthonormal")
+  end
+  local _, U = A:eig{ top = 1 }
+  close(math.abs((U:t() * vectors:cols(n))(1, 1)), 1, 1e-10, "the same vector")
+  fails(function() A:eig{ top = 0 } end, "Matrix:eig", "1..30", "0")
+  fails(function() A:eig{ top = n + 1 } end, "1..30", "31")
+  fails(function() A:eig{ last = 1 } end, "Matrix:eig", "'last'", "top")
+end)
+
 spec.finish()

@@ -134,5 +134,28 @@ BOOST_AUTO_TEST_CASE(owned_positions_keep_the_order_asked_for) {
   BOOST_TEST(layout.owned_positions(rows, 2) == (Values{0, 3, 5}));
 }
 
+// The first drawn is i with probability w_i / Σw, the second among the rest likewise.
+BOOST_AUTO_TEST_CASE(weighted_draws) {
+  std::vector<double> weights{1, 0, 3, 6};
+  constexpr int draws = 20000;
+  std::vector<double> first(4), second_after_last(4);
+  for (int t = 0; t < draws; ++t) {
+    Index drawn = Index::weighted(weights, 2, 5, t);
+    BOOST_TEST(drawn[0] != drawn[1]);
+    first[drawn[0]] += 1.0 / draws;
+    if (drawn[0] == 3) second_after_last[drawn[1]] += 1.0 / draws;
+  }
+  for (int i = 0; i < 4; ++i) BOOST_TEST(std::abs(first[i] - weights[i] / 10) < 0.015);
+  BOOST_TEST(std::abs(second_after_last[2] - 0.6 * 0.75) < 0.015);
+  BOOST_TEST((Index::weighted(weights, 3, 5, 1) == Index::weighted(weights, 3, 5, 1)));
+  BOOST_TEST((Index::weighted(weights, 3, 5, 1).slice(0, 2) == Index::weighted(weights, 2, 5, 1)));
+  BOOST_TEST(Index::weighted(std::vector<double>{1e-300, 1e300}, 1, 5, 1)[0] == 1);
+  BOOST_TEST(Index::weighted({}, 0, 5, 1).size() == 0);
+  BOOST_CHECK_THROW(Index::weighted(weights, 4, 5, 1), Error);
+  BOOST_CHECK_THROW(Index::weighted(weights, -1, 5, 1), Error);
+  BOOST_CHECK_THROW(Index::weighted(std::vector<double>{1, -1}, 1, 5, 1), Error);
+  BOOST_CHECK_THROW(Index::weighted(std::vector<double>{1, std::nan("")}, 1, 5, 1), Error);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace kbcd::tests

@@ -20,8 +20,8 @@ local function all_names(own)
 end
 
 runtime.docs["timers.collect"] = [[timers.collect()
-A list of { name, calls, min, mean, max } of seconds over the ranks, the longest first. Products of a block that is not yet
-in memory contain the time of computing it, which is also listed on its own.]]
+A list of { name, calls, min, mean, max } of seconds over the ranks, the longest first. Timers nest: products of a block that is
+not yet in memory contain the time of computing it, which is also listed on its own.]]
 function timers.collect()
   local own, list = runtime.timing.timers(), {}
   for _, name in ipairs(all_names(own)) do
@@ -42,12 +42,15 @@ function timers.count(name)
 end
 
 runtime.docs["timers.report"] = [[timers.report()
-Prints the timers as a table, and the counters.]]
+Prints the timers as a table, and the counters. "in none": the time since the reset that no timer has.]]
 function timers.report()
   kbcd.say("%-22s %8s %10s %10s %10s", "seconds in", "calls", "min", "mean", "max")
   for _, t in ipairs(timers.collect()) do
     kbcd.say("%-22s %8d %10.3f %10.3f %10.3f", t.name, t.calls, t.min, t.mean, t.max)
   end
+  local none = runtime.timing.in_none()
+  local mean = kbcd.allreduce(none) / kbcd.size()
+  kbcd.say("%-22s %8s %10.3f %10.3f %10.3f", "in none", "", kbcd.allreduce_min(none), mean, kbcd.allreduce_max(none))
   for _, name in ipairs(all_names(runtime.timing.counters())) do
     kbcd.say("%-22s %.6g", name, timers.count(name))
   end

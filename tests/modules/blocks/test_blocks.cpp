@@ -262,10 +262,10 @@ BOOST_AUTO_TEST_CASE(normal_equations_in_one_pass) {
 BOOST_AUTO_TEST_CASE(blocks_that_stay) {
   DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
   auto make = [&](std::uint32_t k, Keep keep) {
-    return kernel_block(data, Index::sample(n, b, 1, k), rbf(), {}, data, keep);
+    return kernel_block(data, Index::sample(n, b, 1, k), rbf(), {}, data, {keep});
   };
   std::size_t before = memory::reserved();
-  auto first = make(0, Keep::f32), second = make(1, Keep::f32), third = make(2, Keep::f32);
+  auto first = make(0, Keep::exact), second = make(1, Keep::exact), third = make(2, Keep::exact);
   auto passing = make(3, Keep::while_it_fits), other = make(4, Keep::while_it_fits);
   {
     Budget budget(before + first->bytes() * 7 / 2);
@@ -281,12 +281,93 @@ BOOST_AUTO_TEST_CASE(blocks_that_stay) {
   BOOST_TEST(memory::reserved() == before);
 }
 
+// A product with 0 computes no entry, and a block that began with one passes through its next product unkept.
+BOOST_AUTO_TEST_CASE(products_with_zero) {
+  auto entries = [] { return timers::counter("kernel entries"); };
+  DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
+  Index columns = Index::sample(n, b, 1, 0);
+  Matrix left = as_matrix(normal(data.local_n(), 3, 3)), right = as_matrix(normal(b, 2, 2));
+  Matrix exact = kernel_block(data, columns, rbf(), {}, data)->times(right);
+  double size = static_cast<double>(data.local_n() * b);
+  for (Keep keep : {Keep::while_it_fits, Keep::exact, Keep::none}) {
+    auto block = kernel_block(data, columns, rbf(), {}, data, {keep});
+    double before = entries();
+    Matrix zero = block->t_times(Matrix::zeros(data.local_n(), 3));
+    BOOST_TEST(zero.shape() == fmt::format("{}x3", b));
+    BOOST_TEST(all_zero(zero));
+    BOOST_TEST(all_zero(block->times(Matrix::zeros(b, 2).t().t())));
+    BOOST_TEST(entries() == before);
+    BOOST_TEST(largest_difference(block->times(right), exact) == 0);
+    BOOST_TEST(entries() == before + size);
+    BOOST_TEST(block->kept() == (keep == Keep::exact));
+    block->t_times(Matrix::zeros(data.local_n(), 3));  // not the first product any more
+    block->times(right);
+    BOOST_TEST(block->kept() == (keep != Keep::none));
+    BOOST_CHECK_THROW(block->t_times(Matrix::zeros(data.local_n() + 1, 3)), Error);
+  }
+  Matrix nan = Matrix::zeros(data.local_n(), 1);
+  if (data.local_n() > 0) {
+    nan.set(0, 0, std::nan(""));
+    BOOST_TEST(!all_finite(kernel_block(data, columns, rbf(), {}, data)->t_times(nan)));
+  }
+}
+
+// Scales of rows and columns, in every product, of all and of some rows, dense and sparse, kept in any way.
+BOOST_AUTO_TEST_CASE(scaled_rows_and_columns) {
+  Dense x = normal(n, d, 1, DType::f32), r = normal(n, 1, 7, DType::f32), c = normal(b, 1, 8, DType::f32);
+  Index columns = Index::sample(n, b, 1, 0), some = Index::sample(n, 300, 3, 0);
+  struct Case {
+    std::shared_ptr<Kernel> kernel;
+    Dense exact;
+  };
+  Dense centers = rows_of(x, columns);
+  for (auto& [of, plain] : {Case{rbf(), naive_rbf(gamma)(x, centers)},
+                            Case{kernel("linear", {}), x * centers.transpose()}})  // may multiply without entries
+    for (bool sparse : {false, true})
+      for (Keep keep : {Keep::while_it_fits, Keep::exact, Keep::f16, Keep::none}) {
+        DType type = keep == Keep::f16 ? DType::f32 : DType::f64;
+        DataSet data = DataSet::from_matrix(as_matrix(x, type));
+        if (sparse) data = data.to_sparse();
+        Dense exact = r.col(0).asDiagonal() * plain * c.col(0).asDiagonal();
+        BlockOptions options{keep, as_matrix(share(r)), as_matrix(c)};
+        double near = keep == Keep::f16 ? 3e-3 : 1e-6;
+        Dense a = normal(n, 2, 3, type), w = normal(b, 2, 4, type);
+        auto block = kernel_block(data, columns, of, {}, data, options);
+        BOOST_TEST(relative_distance(block->times(as_matrix(w)), share(exact) * w) <= near);
+        BOOST_TEST(relative_distance(summed(block->t_times(as_matrix(share(a)))), exact.transpose() * a) <= near);
+        BOOST_TEST(relative_distance(summed(block->gram(DType::f64)), exact.transpose() * exact) <= near);
+        BOOST_TEST(relative_distance(block->dense(), share(exact)) <= near);
+        BOOST_TEST(relative_distance(block->rows(Index({n - 1, 3})), rows_of(exact, Index({n - 1, 3}))) <= near);
+        Dense square = c.col(0).asDiagonal() * rows_of(plain, columns) * c.col(0).asDiagonal();
+        BOOST_TEST(relative_distance(block->square(), square) <= 1e-5);
+        auto part = kernel_block(data, columns, of, some, data, options);
+        Dense here = rows_of(exact, some), mine(part->rows(), b);
+        auto own = data.layout().owned_positions(some, comm::rank());
+        for (Int i = 0; i < mine.rows(); ++i) mine.row(i) = here.row(own[i]);
+        BOOST_TEST(relative_distance(part->times(as_matrix(w)), mine * w) <= near);
+        BOOST_TEST(relative_distance(part->t_times(as_matrix(mine * w)), mine.transpose() * (mine * w)) <= near);
+      }
+  DataSet data = DataSet::from_matrix(as_matrix(x));
+  auto features =
+      random_features_block(data, Index::range(0, 5), fourier(500, 9), {}, {.row_scale = as_matrix(share(r))});
+  Dense exact = r.col(0).asDiagonal() * naive_features(x, Index::range(0, 5), 500, 9);
+  BOOST_TEST(relative_distance(features->dense(), share(exact)) <= 1e-6);
+  auto refused = [&](const BlockOptions& options) {
+    BOOST_CHECK_THROW(kernel_block(data, columns, rbf(), {}, data, options), Error);
+  };
+  refused({.row_scale = Matrix::zeros(data.local_n() + 1, 1)});
+  refused({.column_scale = Matrix::zeros(1, b)});
+  Matrix nan = Matrix::zeros(b, 1);
+  nan.set(3, 0, std::nan(""));
+  refused({.column_scale = nan});
+}
+
 // Never kept, a block gives the same bits.
 BOOST_AUTO_TEST_CASE(blocks_never_kept) {
   DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
   Index columns = Index::sample(n, b, 1, 0);
   auto kept = kernel_block(data, columns, rbf(), {}, data),
-       passing = kernel_block(data, columns, rbf(), {}, data, Keep::none);
+       passing = kernel_block(data, columns, rbf(), {}, data, {Keep::none});
   Matrix right = as_matrix(normal(b, 3, 2)), left = as_matrix(normal(data.local_n(), 3, 3));
   BOOST_TEST(largest_difference(passing->times(right), kept->times(right)) == 0);
   BOOST_TEST(largest_difference(passing->t_times(left), kept->t_times(left)) == 0);
@@ -299,7 +380,7 @@ BOOST_AUTO_TEST_CASE(blocks_in_f16) {
   DataSet data = DataSet::from_matrix(as_matrix(x, DType::f32));
   Index columns = Index::sample(n, b, 1, 0);
   Dense exact = naive_rbf(gamma)(x, rows_of(x, columns)), w = normal(b, 4, 4, DType::f32);
-  auto block = kernel_block(data, columns, rbf(), {}, data, Keep::f16);
+  auto block = kernel_block(data, columns, rbf(), {}, data, {Keep::f16});
   Matrix first = block->times(as_matrix(w));
   Dense rounded = dense(block->dense());
   BOOST_TEST(block->bytes() == static_cast<std::size_t>(block->rows() * b * 2));
@@ -310,7 +391,7 @@ BOOST_AUTO_TEST_CASE(blocks_in_f16) {
   BOOST_TEST(relative_distance(first, rounded * w) <= 2e-6);
   BOOST_TEST(relative_distance(block->gram(DType::f64), rounded.transpose() * rounded) <= 1e-12);
   BOOST_TEST(distance(block->rows(Index({3, n - 1})), rows_of(exact, Index({3, n - 1}))) <= 0x1p-12);
-  auto large = kernel_block(data, columns, kernel("polynomial", {{"degree", 9}, {"c", 9}}), {}, data, Keep::f16);
+  auto large = kernel_block(data, columns, kernel("polynomial", {{"degree", 9}, {"c", 9}}), {}, data, {Keep::f16});
   if (large->rows() > 0)
     BOOST_CHECK_EXCEPTION(large->dense(), Error,
                           [](const Error& e) { return std::string(e.what()).find("f16") != std::string::npos; });

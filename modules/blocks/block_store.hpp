@@ -1,0 +1,79 @@
+// BlockStore: the numbers of one block in memory, as they are or in f16, and which of all blocks have theirs there.
+//
+// A block asked to stay holds its place in the budget until it is released or dies, if there is room for it and for
+// one more of its size. The others make room for each other, the least recently used first.
+#pragma once
+
+#include <memory>
+
+#include "core/matrix.hpp"
+#include "core/tiles.hpp"
+
+namespace kbcd {
+
+// none: computed anew for each product; exact: to stay, in its own type; f16: to stay, in half the memory of f32.
+enum class Keep { while_it_fits, none, exact, f16 };
+
+// Room for a panel, with rows that do not fall on the same cache lines.
+template <class T>
+Matrix panel_room(Int rows, Int cols) {
+  return Matrix(rows, tiles::spread<T>(cols), dtype_of<T>).col_block(0, cols);
+}
+
+class BlockStore {
+ public:
+  BlockStore(const char* name, Int rows, Int cols, DType dtype, Keep keep);
+  ~BlockStore();
+  BlockStore(const BlockStore&) = delete;
+
+  std::size_t bytes() const;  // what the block takes when kept
+  Keep keep() const { return keep_; }
+  bool half() const { return keep_ == Keep::f16; }
+  bool filled() const { return filled_; }
+  void set_filled(bool filled) { filled_ = filled; }
+  bool stays() const { return stays_; }
+  bool has_lines() const { return has_room_ && !half(); }  // the numbers have a place as they are
+
+  // Whether there is a place for this block; older blocks that need not stay are forgotten to make room for it.
+  bool make_room();
+  // The first product was with 0 and needed no entries: the next is likely the only one, and passes without being kept
+  // (unless the block was asked to stay).
+  void zero_product() { passes_next_ = !used_ && keep_ == Keep::while_it_fits; }
+  void release();  // forgets the numbers
+
+  template <class T>
+  View<T> lines(Int first, Int count) const {
+    return slab_.view<T>().rows_from(first, count);
+  }
+  // Rows from `first`, kept in f16: `lines` are stored if they are new, and become what is stored.
+  void through_halves(Int first, View<float> lines) const;
+
+  // While one lives, the block is computed or read, and can be neither used nor released by a kernel written in Lua.
+  class Use {
+   public:
+    explicit Use(BlockStore& store) : store_(store) { store_.busy_ = true; }
+    ~Use() { store_.busy_ = false; }
+    Use(const Use&) = delete;
+
+   private:
+    BlockStore& store_;
+  };
+
+ private:
+  void require_idle() const;
+  static bool push_out_oldest();
+
+  const char* name_;
+  Int rows_, cols_;
+  DType dtype_;
+  Keep keep_;
+  Matrix slab_;                     // rows x cols, when kept as it is
+  std::unique_ptr<Buffer> halves_;  // the same in f16
+  bool has_room_ = false;
+  bool filled_ = false;
+  bool stays_ = false;  // others do not push it out
+  bool busy_ = false;
+  bool used_ = false, passes_next_ = false;
+};
+
+}  // namespace kbcd
