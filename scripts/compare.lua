@@ -1,35 +1,41 @@
--- kbcd compare: full kernel, Nyström and random features on the same data, and the paper's four pictures of them.
+-- kbcd compare: several methods on the same data, and the paper's four pictures of them.
 --
--- Runs the full kernel once, and Nyström and random features for each of several p; writes a log a run and one page.
+-- Runs each method, one that has p (centres or features) for each of several p; writes a log a run and one page.
 
 local kbcd = require "kbcd"
 local padded = require "kbcd.support.pad"
-local training_arguments = require "kbcd.command.training_arguments"
-local arguments, types = training_arguments, kbcd.argument_types
+local arguments = require "kbcd.command.training_arguments"
+local streams = require "kbcd.support.streams"
+local types = kbcd.argument_types
 
-local parser = kbcd.arguments("compare", "Runs the three methods on the same data and draws the paper's pictures of them.")
+local parser = kbcd.arguments("compare", "Runs methods on the same data and draws the paper's pictures of them.")
 arguments.add_data(parser)
-arguments.add_solver(parser)
-parser:option("--sigma", "Width of the kernel (half the median distance).", nil, types.positive)
-parser:option("--methods", "Which: full, nystrom, rf, with commas between.", "full,nystrom,rf",
-  types.some_of("full", "nystrom", "rf"))
-parser:option("--features", "p of Nyström and random features, with commas between.", "1024,2048,4096", types.counts)
+arguments.add_methods(parser)
 parser:option("--rows", "Train on so many random rows alone.", nil, types.count)
 parser:option("-o --output", "Folder for the logs and the page, report.html.", "compare")
 parser:option("--title", "Title of the page.", "kbcd compare")
 local o = parser:parse(arg)
 arguments.check(parser, o)
+o.method = true  -- they are named
 
-local known = { full = "full kernel", nystrom = "Nyström", rf = "random features" }
-local features, methods = o.features, o.methods
-table.sort(features)
+local methods, flags = arguments.candidates, arguments.flags
+local sizes = o.p or { 1024, 2048, 4096 }
+table.sort(sizes)
+
+-- The p of a method's runs: { false } for one that has none.
+local function sizes_of(algorithm)
+  for name, entry in pairs(algorithm.schema) do
+    if name == "p" or entry.kind == "map" then return sizes, entry.kind == "map" end
+  end
+  return { false }
+end
 
 local function read_data()
   local data = kbcd.training_data(o)
   if not data.test then error("a test set or a held-out share is needed to compare by; raise --hold-out", 0) end
   if o.rows then
     if o.rows > data.X.n then error(("--rows %d: at most the %d training rows expected"):format(o.rows, data.X.n), 0) end
-    local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = 79 })
+    local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = streams.rows })
     data.X, data.y = data.X:subset(I), data.y:subset(I)
   end
   return kbcd.training_data.prepare(data, o.preprocess)
@@ -41,9 +47,9 @@ local function log_path(method, p) return ("%s/%s%s.jsonl"):format(o.output, met
 
 local function check_files()
   local outputs = { ["the page"] = o.output .. "/report.html" }
-  for _, method in ipairs(methods) do
-    for _, p in ipairs(method == "full" and { false } or features) do
-      local path = log_path(method, p)
+  for _, algorithm in ipairs(methods) do
+    for _, p in ipairs(sizes_of(algorithm)) do
+      local path = log_path(algorithm.name, p)
       outputs["the log " .. path] = path
     end
   end
@@ -51,14 +57,13 @@ local function check_files()
 end
 
 -- One method on the data: its log, and what it reached.
-local function run(data, method, p)
-  local settings = {}
-  for key, value in pairs(o) do settings[key] = value end
-  settings.method, settings.features = method, p
-  if settings.block then settings.block = math.min(settings.block, p or data.X.n) end
-  local s = kbcd.choices(settings, data)
-  local label = known[method] .. (p and (", p = %d"):format(p) or "")
-  local path, last = log_path(method, p), nil
+local function run(data, algorithm, p)
+  local given = flags.given(o, algorithm)
+  given.p = p
+  if given.b then given.b = math.min(given.b, p or data.X.n) end
+  local s = kbcd.choices(o, data, algorithm, given)
+  local label = algorithm.title .. (p and (", p = %d"):format(p) or "")
+  local path, last = log_path(algorithm.name, p), nil
   for step in kbcd.progress(kbcd.logged_fit(data, s, path)) do last = step end
   local least = last.test_error[kbcd.scoring.best(last.test_error)]
   kbcd.say("%s %6d %12s %9.1f", pad(label), last.epoch, kbcd.scoring.show(data.task, { least }), last.seconds)
@@ -67,16 +72,17 @@ end
 
 local function run_all(data)
   local results = {}
-  for _, method in ipairs(methods) do
-    for _, p in ipairs(method == "full" and { false } or features) do
-      if method == "nystrom" and p > data.X.n then
-        kbcd.say("%s left out: there are only %d rows", pad(("Nyström, p = %d"):format(p)), data.X.n)
+  for _, algorithm in ipairs(methods) do
+    local list, of_map = sizes_of(algorithm)
+    for _, p in ipairs(list) do
+      if p and not of_map and p > data.X.n then
+        kbcd.say("%s skipped: there are only %d rows", pad(("%s, p = %d"):format(algorithm.title, p)), data.X.n)
       else
-        results[#results + 1] = run(data, method, p or nil)
+        results[#results + 1] = run(data, algorithm, p or nil)
       end
     end
   end
-  if #results == 0 then error(("--features: at most the %d training rows expected for nystrom"):format(data.X.n), 0) end
+  if #results == 0 then error(("--p: at most the %d training rows expected for centres"):format(data.X.n), 0) end
   return results
 end
 

@@ -2,18 +2,18 @@
 
 local kbcd = require "kbcd"
 local run_settings = require "kbcd.descent.run_settings"
-local training_arguments = require "kbcd.command.training_arguments"
+local kernel_flags = require "kbcd.command.kernel_flags"
+local arguments = require "kbcd.command.training_arguments"
 local runtime = require "kbcd.runtime"
-local arguments, types = training_arguments, kbcd.argument_types
+local types = kbcd.argument_types
 
 local parser = kbcd.arguments("train", "Trains a model on files and writes it to one HDF5 file.")
-arguments.add(parser)
-parser:mutex(
-  parser:option("--sigma", "Width of the kernel (half the median distance).", nil, types.positive),
-  parser:option("--gamma", "The same as gamma of the kernel's formula.", nil, types.positive))
+arguments.add_data(parser)
+arguments.add_method(parser)
+parser:option("--start", "A model file to start from: its coefficients at the rows that are in this data, too."):argname("FILE")
 parser:option("--model", "The file to write (model.h5, if there is none yet)."):argname("FILE")
 parser:option("--log", "Write a line of JSON a block to this file."):argname("FILE")
-parser:flag("--resume", "Go on from MODEL.checkpoint, of a run that was stopped, if it is there; and write it.")
+parser:flag("--resume", "Resume from MODEL.checkpoint, of a run that was stopped, if it is there; and write it.")
 parser:option("--checkpoint-every", "Write MODEL.checkpoint every so many seconds (60 with --resume, else never).", nil,
   types.not_negative)
 parser:option("--checkpoint-blocks", "Write it after so many blocks.", nil, types.count)
@@ -32,8 +32,9 @@ local function open_checkpoint(data)
     every = o.checkpoint_every, every_blocks = o.checkpoint_blocks, resume = o.resume or false, data = read,
     settings = { task = data.task, preprocess = o.preprocess } })
   local saved = checkpoint.saved_settings or {}  -- what was chosen stays as it was
-  o.block = o.block or tonumber(saved.b)
-  if kbcd.choices.needs_width(o) then o.sigma = tonumber(saved.sigma) end
+  o.b = o.b or tonumber(saved.b)
+  local width = kernel_flags.width(o)
+  if width then o[width] = tonumber(saved.width) end
   return checkpoint
 end
 
@@ -43,21 +44,30 @@ local function main()
     local there = io.open(o.model)
     if there then parser:error("model.h5 is there already; say with --model which file to write") end
   end
-  local outputs = { ["--model"] = o.model, ["--log"] = o.log }
+  local outputs, inputs = { ["--model"] = o.model, ["--log"] = o.log }, arguments.files(o)
+  inputs["--start"] = o.start
   if wants_checkpoint() then
     for _, ending in ipairs{ ".checkpoint", ".checkpoint.previous" } do outputs["MODEL" .. ending] = o.model .. ending end
   end
-  kbcd.output_file.check_command(arguments.files(o), outputs)
+  kbcd.output_file.check_command(inputs, outputs)
 
   local scoring = kbcd.scoring
   local data = kbcd.training_data(o)
   local checkpoint = open_checkpoint(data)
-  kbcd.training_data.prepare(data, o.preprocess)
-  local s, notes = kbcd.choices(o, data)
+  if o.start and not o.preprocess then
+    kbcd.training_data.prepare_as(data, kbcd.model_file.load(o.start).preprocess)
+  else
+    kbcd.training_data.prepare(data, o.preprocess)
+  end
+  local algorithm, given = arguments.algorithm(parser, o, data.X.n)
+  local s, notes = kbcd.choices(o, data, algorithm, given)
   if checkpoint then
     s.checkpoint = checkpoint
-    checkpoint.settings.sigma, checkpoint.settings.kernel = o.sigma or s.sigma, run_settings.kernel(s.kernel)
+    checkpoint.settings.kernel = s.kernel and run_settings.kernel(s.kernel)
+    local width = s.kernel and kernel_flags.has_width(o)
+    checkpoint.settings.width = width and s.kernel.params[width]
   end
+  if o.start then s.start = kbcd.model_file.load(o.start) end
   local X, test = data.X, data.test
   local function say(...) if not o.quiet then kbcd.say(...) end end
 
@@ -66,15 +76,16 @@ local function main()
     test and ("%d rows %s"):format(test.X.n, data.held_out and "held out" or "to test") or "no rows to test")
   if notes ~= "" then say("chosen: %s", notes) end
   local lambda_texts = {}
-  for l, lambda in ipairs(s.lambdas) do lambda_texts[l] = ("%g"):format(lambda) end
-  say("%s, %s%s, b = %d, lambda = %s, %s, %d rank%s of %d thread%s", s.method, tostring(s.kernel),
-    s.p and ", p = " .. s.p or "", s.b, table.concat(lambda_texts, " "), s.precision, kbcd.size(),
+  for l, lambda in ipairs(s.options.lambda) do lambda_texts[l] = ("%g"):format(lambda) end
+  say("%s%s%s%s, lambda = %s, %s, %d rank%s of %d thread%s", s.method, s.kernel and ", " .. tostring(s.kernel) or "",
+    s.p and ", p = " .. s.p or "", s.b and ", b = " .. s.b or "", table.concat(lambda_texts, " "), X.dtype, kbcd.size(),
     kbcd.size() == 1 and "" or "s", kbcd.threads(), kbcd.threads() == 1 and "" or "s")
 
   local function epoch_line(step)
     local residuals = {}
-    for l, r in ipairs(step.residual) do residuals[l] = ("%.2e"):format(r) end
-    say("epoch %d/%d  residual %s  train %s%s  %.1f s", step.epoch, step.epochs, table.concat(residuals, " "),
+    for l, r in ipairs(step.residual or {}) do residuals[l] = ("%.2e"):format(r) end
+    say("epoch %d/%d%s  train %s%s  %.1f s", step.epoch, step.epochs,
+      step.residual and "  residual " .. table.concat(residuals, " ") or "",
       scoring.show(data.task, step.train_error),
       test and "  test " .. scoring.show(data.task, step.test_error) or "", step.seconds)
   end
@@ -82,29 +93,31 @@ local function main()
   local last
   local steps = kbcd.logged_fit(data, s, o.log)
   local resumed = checkpoint and checkpoint.resumed
-  if resumed then say("goes on from %s, after block %d of epoch %d", checkpoint.path, resumed.block, resumed.epoch) end
+  if resumed then say("resumes from %s, after block %d of epoch %d", checkpoint.path, resumed.block, resumed.epoch) end
   for step in o.quiet and steps or kbcd.progress(steps) do
     last = step
     if step.epoch_end then epoch_line(step) end
-    if step.epoch_end and step.epoch == 1 and s.epochs > 1 then
+    if step.epoch_end and step.epoch == 1 and step.epochs > 1 then
       local kept = kbcd.allreduce(runtime.memory.reserved())
-      if kept > 0 then say("kept in memory for the next epochs: %.3g GB of blocks (%s) and factors", kept / 1e9, s.cache) end
+      if kept > 0 then say("kept in memory for the next epochs: %.3g GB of blocks and factors", kept / 1e9) end
     end
   end
 
   local best = scoring.best(last.test_error or last.train_error)
 
-  local options = { epochs = last.epoch, block = s.b, partition = s.partition, cache = s.cache,
-    form = s.form, tol = s.tol, jitter = s.jitter, seed = s.seed,
-    nystrom_gamma = s.gamma, held_out = data.held_out or 0, data = data.source }
-  kbcd.model_file.save(o.model, {
-    method = s.method, task = data.task, model = last.model, kernel = s.kernel, map = s.map, X = X,
-    best = best, preprocess = data.preprocess, names = data.names, options = options,
+  local options = { held_out = data.held_out or 0, data = data.source }
+  for name, value in pairs(s.options) do
+    local kind = kbcd.type(value)
+    if kind == "number" or kind == "string" or kind == "boolean" then options[name] = value end
+  end
+  options.epochs = last.epoch
+  last.model:save(o.model, {
+    method = s.method, task = data.task, best = best, preprocess = data.preprocess, names = data.names, options = options,
     metrics = { train_error = last.train_error, test_error = last.test_error, residual = last.residual,
       seconds = last.seconds },
   })
   if checkpoint then checkpoint:remove() end
-  say("%s: best lambda = %g, %s error %s", o.model, s.lambdas[best],
+  say("%s: best lambda = %g, %s error %s", o.model, s.options.lambda[best],
     test and (data.held_out and "held-out" or "test") or "training",
     scoring.show(data.task, { (last.test_error or last.train_error)[best] }))
 end

@@ -2,15 +2,26 @@
 -- lambdas of one sigma come from one run.
 
 local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
+local arguments = require "kbcd.command.training_arguments"
+local kernel_flags = require "kbcd.command.kernel_flags"
+local streams = require "kbcd.support.streams"
 local train_command = require "kbcd.command.train_command"
-local training_arguments = require "kbcd.command.training_arguments"
-local arguments, types = training_arguments, kbcd.argument_types
+local types = kbcd.argument_types
 
-local parser = kbcd.arguments("tune", "Searches sigma and lambda by held-out or k-fold error.")
-arguments.add(parser)
-parser:mutex(
-  parser:option("--sigma", "The widths to try, with commas between (around half the median distance).", nil, types.positives),
-  parser:option("--random", "Try so many random widths, from a fifth to three times the median distance.", nil, types.count))
+local parser = kbcd.arguments("tune", "Searches the kernel's width and lambda by held-out or k-fold error.")
+arguments.add_data(parser)
+-- The widths of kernels are lists here.
+local widths = {}
+for _, kernel in ipairs(runtime.kernels.declared()) do
+  if kernel.width and not widths[kernel.width] then
+    widths[kernel.width] = true
+    parser:option("--" .. kernel.width, "The widths to try, with commas between (around half the median distance).", nil,
+      types.positives)
+  end
+end
+arguments.add_method(parser, widths)
+parser:option("--random", "Try so many random widths, from a fifth to three times the median distance.", nil, types.count)
 parser:option("--folds", "k-fold error instead of held-out error.", nil, types.count)
 local o = parser:parse(arg)
 arguments.check(parser, o)
@@ -18,11 +29,11 @@ if o.folds and o.folds < 2 then parser:error("--folds: at least 2 expected") end
 if o.folds and (o.test_x or o.test_data or o.hold_out) then
   parser:error("--folds makes its own test sets; it does not go with --test-x, --test-data or --hold-out")
 end
-if not kbcd.choices.needs_width{ kernel = o.kernel } and (o.sigma or o.random) then
-  parser:error(("--sigma and --random are for kernels with a width, not for %s"):format(o.kernel))
-end
+local width = kernel_flags.has_width(o)  -- its name
+local given_widths = width and o[width]
+if o.random and not width then parser:error(("--random is for kernels with a width, not for %s"):format(o.kernel)) end
+if o.random and given_widths then parser:error(("--random and --%s do not go together"):format(width)) end
 o.lambda = o.lambda or { 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8 }
-o.jitter = true
 
 local function main()
   local data = kbcd.training_data(o)
@@ -32,7 +43,7 @@ local function main()
     if not o.folds then return { kbcd.training_data.prepare(data, o.preprocess) } end
     local n, list = data.X.n, {}
     if o.folds > n then error(("--folds %d: at most the %d rows expected"):format(o.folds, n), 0) end
-    local order = kbcd.Index.permutation(n, { seed = o.seed, stream = 77 })
+    local order = kbcd.Index.permutation(n, { seed = o.seed, stream = streams.folds })
     for f = 1, o.folds do
       local first, last = math.floor(n * (f - 1) / o.folds) + 1, math.floor(n * f / o.folds)
       local parts = {}
@@ -47,13 +58,14 @@ local function main()
   local folds = sets()
   if not o.folds and not data.test then error("no rows to test on; raise --hold-out or give --test-x and --test-y", 0) end
 
-  local function widths()
-    if o.sigma then return o.sigma end
-    if not kbcd.choices.needs_width{ kernel = o.kernel } then return { false } end
+  local function widths_to_try()
+    if given_widths then return given_widths end
+    if not width then return { false } end
+    o[width] = nil
     local first = type(folds[1]) == "function" and folds[1]() or folds[1]
-    local median, list = kbcd.choices.median_distance(first.X, o.kernel, o.seed), {}
+    local median, list = kernel_flags.median_distance(first.X, o), {}
     if o.random then
-      local draws = kbcd.Matrix.rand(o.random, 1, { seed = o.seed, stream = 79 })
+      local draws = kbcd.Matrix.rand(o.random, 1, { seed = o.seed, stream = streams.widths })
       for i = 1, o.random do list[i] = median / 5 * 15 ^ draws(i, 1) end
     else
       for i, factor in ipairs{ 0.25, 0.35, 0.5, 0.7, 1, 1.4 } do list[i] = median * factor end
@@ -63,13 +75,17 @@ local function main()
     return list
   end
 
-  -- The errors of every λ with one σ: the mean over the sets.
-  local function errors_of(sigma)
+  -- The errors of every λ with one width: the mean over the sets.
+  local function errors_of(value)
     local sums, settings = {}, nil
-    o.sigma = sigma or nil
+    if width then o[width] = value or nil end
     for _, fold in ipairs(folds) do
       local set = type(fold) == "function" and fold() or fold
-      settings = kbcd.choices(o, set)
+      local algorithm, given = arguments.algorithm(parser, o, set.X.n)
+      given.lambda = o.lambda
+      if algorithm.schema.jitter then given.jitter = true end
+      settings = kbcd.choices(o, set, algorithm, given)
+      settings.given_b = given.b
       local last
       for step in kbcd.progress(kbcd.fit(set, settings)) do last = step end
       for l, e in ipairs(last.test_error) do sums[l] = (sums[l] or 0) + e / #folds end
@@ -82,22 +98,23 @@ local function main()
     o.folds and o.folds .. "-fold" or data.held_out and "held-out" or "test")
   local head = {}
   for l, lambda in ipairs(o.lambda) do head[l] = ("%9s"):format(("%g"):format(lambda)) end
-  kbcd.say("%14s  %s", "sigma \\ lambda", table.concat(head, " "))
+  kbcd.say("%14s  %s", (width or "-") .. " \\ lambda", table.concat(head, " "))
 
   local best
-  for _, sigma in ipairs(widths()) do
-    local errors, settings = errors_of(sigma)
+  for _, value in ipairs(widths_to_try()) do
+    local errors, settings = errors_of(value)
     local cells = {}
     for l, e in ipairs(errors) do cells[l] = ("%9s"):format(scoring.show(data.task, { e })) end
-    kbcd.say("%14s  %s", sigma and ("%.4g"):format(sigma) or "-", table.concat(cells, " "))
+    kbcd.say("%14s  %s", value and ("%.4g"):format(value) or "-", table.concat(cells, " "))
     local l = scoring.best(errors)
     if not best or errors[l] < best.error then
-      best = { error = errors[l], sigma = sigma, lambda = o.lambda[l], settings = settings }
+      best = { error = errors[l], width = value and { width, value }, lambda = o.lambda[l], settings = settings }
     end
   end
-  kbcd.say("\nbest: %slambda = %g, error %s", best.sigma and ("sigma = %.4g, "):format(best.sigma) or "", best.lambda,
+  kbcd.say("\nbest: %slambda = %g, error %s", best.width and ("%s = %.4g, "):format(width, best.width[2]) or "", best.lambda,
     scoring.show(data.task, { best.error }))
-  kbcd.say("%s", train_command(o, best))
+  local algorithm = best.settings.algorithm
+  kbcd.say("%s", train_command(o, arguments.flags.words(o, algorithm), best))
 end
 
 kbcd.command("tune", main)

@@ -6,7 +6,7 @@ local ffi = require "ffi"
 local runtime = require "kbcd.runtime"
 
 local rooms = {
-  algorithms = { "full_kernel", "nystrom", "random_features" },
+  algorithms = { "full_kernel", "nystrom", "random_features", "falkon" },
   descent = { "algorithm", "Model", "options" },
   data = { "labels", "classes", "scoring", "preprocess", "training_data", "row_writer", "sum_by", "csr_builder" },
   text = { "hash", "gram_matrix", "made_up_reviews", "package_synopses" },
@@ -14,7 +14,7 @@ local rooms = {
   speech = { "speech_corpus", "recordings" },
   files = { "model_file", "checkpoint", "output_file" },
   reports = { "timers", "progress", "run_log", "read_log", "write_report", "line_plot" },
-  command = { "arguments", "argument_types", "command", "choices", "fit", "logged_fit" },
+  command = { "arguments", "argument_types", "command", "methods", "choices", "fit", "logged_fit" },
   theory = { "rates", "circle_kernels", "circle_problem" },
   repl = { "help" },
   support = { "sorted_keys", "ordered_pairs" },

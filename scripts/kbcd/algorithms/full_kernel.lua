@@ -35,4 +35,4 @@ return kbcd.algorithm("full_kernel", {
     end,
     fitted = function() return lambda:each(Y) - nl * alpha end,  -- of a block, after its step
   }
-end)
+end, { up_to = 60000 })

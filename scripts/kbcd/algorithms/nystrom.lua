@@ -35,4 +35,4 @@ return kbcd.algorithm("nystrom", {
     end,
     fitted = function(R) return lambda:each(Y) - R - Selector(n, J) * (nl * alpha) end,
   }
-end)
+end, { up_to = math.huge })

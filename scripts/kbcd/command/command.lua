@@ -1,5 +1,5 @@
--- command(name, main): runs a command of the program. What is wrong with its files or options is told in a line, without the
--- traceback that helps only who writes Lua; KBCD_TRACE=1 brings it back, and a bug always has it.
+-- command(name, main): runs a command of the program. What is wrong with its files or options is told in a line, without
+-- the traceback that helps only who writes Lua; KBCD_TRACE=1 brings it back, and a bug always has it.
 
 local kbcd = require "kbcd"
 local without_places = require "kbcd.support.without_places"

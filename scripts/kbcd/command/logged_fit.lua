@@ -1,4 +1,5 @@
--- logged_fit(data, s, path): the steps of fit(data, s), each written to the log at `path` (run_log.lua; none without a path).
+-- logged_fit(data, s, path): the steps of fit(data, s), each written to the log at `path` (run_log.lua; none without a
+-- path).
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -25,12 +26,15 @@ end
 return function(data, s, path)
   local steps, X = kbcd.fit(data, s), data.X
   local log = kbcd.run_log(path, s.checkpoint and s.checkpoint.resumed)
-  if not log.continued then log:write{
-    type = "run", method = s.method, kernel = tostring(s.kernel), lambdas = s.lambdas, n = X.n, d = X.d, k = data.k, b = s.b,
-    p = s.p, epochs = s.epochs, seed = s.seed, ranks = kbcd.size(), threads = kbcd.threads(), precision = s.precision,
-    task = data.task, data = data.source, versions = kbcd.version(), partition = s.partition, form = s.form,
-    cache = s.cache,
-  } end
+  if not log.continued then
+    local run = { type = "run", method = s.method, title = s.algorithm.title, n = X.n, d = X.d, k = data.k, p = s.p,
+      ranks = kbcd.size(), threads = kbcd.threads(), precision = X.dtype, task = data.task, data = data.source,
+      versions = kbcd.version() }
+    for name, value in pairs(s.options) do
+      run[name] = (type(value) == "userdata" or type(value) == "function") and tostring(value) or value
+    end
+    log:write(run)
+  end
   local primitives, last = stopwatch(), nil
   return function()
     local step = steps()

@@ -1,27 +1,34 @@
--- train_command(o, best): the `kbcd train` command line that uses what `kbcd tune` found.
+-- train_command(o, words, best): the `kbcd train` command line that uses what `kbcd tune` found. words: the flags of
+-- method and kernel that were given; best: { settings, lambda, width (the name of the kernel's width and its value) }.
 
 local function quoted(value)
   local text = type(value) == "table" and table.concat(value, ",") or tostring(value)
   return text:match("^[%w%./:_%-=+,]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
-local taken_over = { "data", "label", "x", "y", "test_data", "test_x", "test_y", "hold_out", "task", "kernel", "nu", "degree",
-  "c", "map", "nystrom_gamma", "tol", "partition", "cache", "form", "precision", "seed" }
+local data_flags = { "data", "label", "x", "y", "test_data", "test_x", "test_y", "hold_out", "task", "precision", "seed" }
 
-return function(o, best)
-  local parts = { "kbcd train" }
-  local function add(name, value)
-    if value ~= nil and value ~= false then parts[#parts + 1] = ("--%s %s"):format(name:gsub("_", "-"), quoted(value)) end
+return function(o, words, best)
+  local parts, named = { "kbcd train" }, {}
+  local function add(flag, value)
+    if value == nil or value == false or named[flag] then return end
+    named[flag] = true
+    parts[#parts + 1] = value == true and flag or ("%s %s"):format(flag, quoted(value))
   end
-  for _, name in ipairs(taken_over) do add(name, o[name]) end
+  for _, name in ipairs(data_flags) do add("--" .. name:gsub("_", "-"), o[name]) end
+  for _, option in ipairs(o.option or {}) do
+    parts[#parts + 1] = "--option " .. quoted(option.name .. "=" .. option.value)
+  end
+  if o.preprocess then add("--" .. o.preprocess, true) end
+  add("--shuffle", o.shuffle)
   local s = best.settings
-  add("method", s.method)
-  add("features", s.p)
-  add("block", not o.folds and s.b or o.block)
-  add("epochs", s.epochs)
-  add("sigma", best.sigma)
-  add("lambda", ("%g"):format(best.lambda))
-  if o.preprocess then parts[#parts + 1] = "--" .. o.preprocess end
-  if o.shuffle then parts[#parts + 1] = "--shuffle" end
-  return table.concat(parts, " ") .. " --jitter --model model.h5"
+  add("--method", o.method or s.method)
+  add("--lambda", ("%g"):format(best.lambda))
+  if best.width then add("--" .. best.width[1], best.width[2]) end
+  add("--epochs", s.options.epochs)
+  add("--p", s.p)
+  add("--b", not o.folds and s.b or s.given_b)
+  for _, word in ipairs(words) do add(word[1], word[2]) end
+  add("--jitter", s.options.jitter)
+  return table.concat(parts, " ") .. " --model model.h5"
 end

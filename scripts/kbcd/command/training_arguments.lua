@@ -1,16 +1,14 @@
--- The options that `kbcd train`, `tune` and `compare` share: data, kernel and solver, method; and which do not go together.
+-- The options that `kbcd train`, `tune` and `compare` share: the data, and the method with its own; and which do not go
+-- together.
 
 local kbcd = require "kbcd"
 local types = require "kbcd.command.argument_types"
+local load_flags = require "kbcd.command.load_flags"
+local method_flags = require "kbcd.command.method_flags"
+local methods = require "kbcd.command.methods"
+local without_places = require "kbcd.support.without_places"
 
 local training_arguments = {}
-
-local function names_of(family)
-  local names = {}
-  for name in pairs(family) do if name ~= "custom" and name ~= "columns" then names[#names + 1] = name end end
-  table.sort(names)
-  return names
-end
 
 function training_arguments.add_data(parser)
   parser:option("--x", "Training rows: .npy, idx, HDF5 (file.h5:/dataset), .npz (file.npz:array) and what else kbcd loads.")
@@ -32,6 +30,7 @@ function training_arguments.add_data(parser)
     parser:flag("--scale01", "Columns to 0..1."),
     parser:flag("--unit-norm", "Rows to length 1."))
   parser:flag("--shuffle", "Training rows in a random order, which the seed decides.")
+  load_flags.add(parser)
 end
 
 -- The files that are read, by their options.
@@ -40,30 +39,54 @@ function training_arguments.files(o)
     ["--test-y"] = o.test_y }
 end
 
-function training_arguments.add_solver(parser)
-  parser:option("--kernel", "The kernel.", "rbf"):choices(names_of(kbcd.kernel))
-  parser:option("--nu", "Smoothness of the matern kernel.", nil, types.positive)
-  parser:option("--degree", "Degree of the polynomial kernel.", nil, types.count)
-  parser:option("--c", "Constant of the polynomial kernel.", nil, types.not_negative)
-  parser:option("--lambda", "Regulariser, or several with commas between.", nil, types.lambdas)
-  parser:option("--block", "Block size b (by memory).", nil, types.count)
-  parser:option("--epochs", "Passes over the blocks.", nil, types.count)
-  parser:option("--tol", "Stop when an epoch changes the model by no more, relatively (0).", nil, types.not_negative)
-  parser:option("--partition", "Blocks anew each epoch, or fixed, which are kept in memory."):choices{ "fresh", "fixed" }
-  parser:option("--cache", "How blocks of a fixed partition are kept, as far as --memory goes (f32)."):
-    choices{ "f32", "f16", "none" }
-  parser:flag("--jitter", "Help blocks that are not positive definite.")
+-- The words of a command line that follow an option: --method X or --method=X.
+local function word_after(option)
+  for i, word in ipairs(arg) do
+    if word == option then return arg[i + 1] end
+    if word:sub(1, #option + 1) == option .. "=" then return word:sub(#option + 2) end
+  end
 end
 
-function training_arguments.add(parser)
-  training_arguments.add_data(parser)
-  parser:option("--method", "The algorithm (by size)."):choices{ "full", "nystrom", "rf" }
-  training_arguments.add_solver(parser)
-  parser:option("--features", "p: centres of nystrom, features of rf.", nil, types.count)
-  parser:option("--form", "full: each kernel entry generated once an epoch, or as in the paper (half)."):
-    choices{ "half", "plain" }
-  parser:option("--map", "Feature map of rf (fourier)."):choices(names_of(kbcd.features))
-  parser:option("--nystrom-gamma", "Stabiliser of nystrom (0).", nil, types.not_negative)
+-- Adds the flags of a method: of the one that --method names, or of those that may be chosen where it names none.
+function training_arguments.add_method(parser, except)
+  parser:option("--method", "The algorithm: a name (`kbcd methods` lists them) or a file that returns one (by the number " ..
+    "of rows). Its options are flags; with --help, those of the method that is named."):argname("NAME|FILE")
+  local named = word_after("--method")
+  local good, found = pcall(function() return named and { methods.find(named) } or methods.for_rows(1) end)
+  if not good then parser:error(without_places(found)) end
+  training_arguments.candidates = found
+  training_arguments.flags = method_flags(parser, found, nil, except)
+end
+
+-- The same for several methods, which --methods names; of the options, p takes several values.
+function training_arguments.add_methods(parser)
+  parser:option("--methods", "Names or files of algorithms, with commas between (all that `kbcd methods` lists)."):
+    argname("LIST")
+  local named, found = word_after("--methods"), {}
+  local good, message = pcall(function()
+    if not named then found = methods.all() end
+    for name in (named or ""):gmatch("[^,]+") do found[#found + 1] = methods.find(name) end
+  end)
+  if not good then parser:error(without_places(message):gsub("^%-%-method ", "--methods: ")) end
+  local seen = {}
+  for _, algorithm in ipairs(found) do
+    if seen[algorithm.name] then parser:error(("--methods: two algorithms are called %s"):format(algorithm.name)) end
+    seen[algorithm.name] = true
+  end
+  training_arguments.candidates = found
+  training_arguments.flags = method_flags(parser, found, { p = true })
+end
+
+-- The algorithm of the run: the named one, or the first for so many rows that has all flags that were given.
+function training_arguments.algorithm(parser, o, n)
+  local flags = training_arguments.flags
+  for _, algorithm in ipairs(o.method and training_arguments.candidates or methods.for_rows(n)) do
+    if o.method then flags.check(parser, o, algorithm) end
+    if flags.fits(o, algorithm) then return algorithm, flags.given(o, algorithm) end
+  end
+  local first = methods.for_rows(n)[1]
+  flags.check(parser, o, first)
+  return first, flags.given(o, first)
 end
 
 -- What argparse cannot see: options that are there without, or against, another.
@@ -73,16 +96,12 @@ function training_arguments.check(parser, o)
   if not o.data and not (o.x and o.y) then refuse("--x and --y expected, or --data") end
   if (o.test_x == nil) ~= (o.test_y == nil) then refuse("--test-x and --test-y go together") end
   if o.label and not o.data then refuse("--label names a column of --data, which is not given") end
-  local function only(option, flag, method)
-    if o[option] ~= nil and (o.method or "") ~= method then
-      refuse("%s is for --method %s alone%s", flag, method, o.method and ", not for " .. o.method or "; say --method")
+  load_flags.check(parser, o, training_arguments.files(o))
+  if training_arguments.candidates then
+    for _, algorithm in ipairs(training_arguments.candidates) do
+      if o.method or #training_arguments.candidates == 1 then training_arguments.flags.check(parser, o, algorithm) end
     end
   end
-  only("map", "--map", "rf")
-  only("form", "--form", "full")
-  only("nystrom_gamma", "--nystrom-gamma", "nystrom")
-  if o.features and o.method == "full" then refuse("--features is for --method nystrom or rf, not for full") end
-  if o.features and not o.method then o.method = "nystrom" end
   o.seed = o.seed or kbcd.seed()
   o.preprocess = o.standardize and "standardize" or o.scale01 and "scale01" or o.unit_norm and "unit-norm" or nil
 end

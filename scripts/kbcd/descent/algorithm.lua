@@ -12,6 +12,7 @@ local new_lambda = require "kbcd.descent.lambda"
 local new_run = require "kbcd.descent.run"
 local steps = require "kbcd.descent.steps"
 local targets = require "kbcd.descent.targets"
+local lua_source = require "kbcd.support.lua_source"
 local sorted_keys = require "kbcd.support.sorted_keys"
 
 runtime.docs.algorithm = [[algorithm(name, options, setup)
@@ -166,7 +167,7 @@ local function start(algorithm, X, Y, given)
   o.b = o.b or nil
   if o.keep == "f32" then o.keep = "exact" end  -- the old spelling
   local run = new_run(name, X, Y, o, algorithm.blocks)
-  run.place = algorithm.place
+  run.place, run.source = algorithm.place, algorithm.source
   if o.weights then
     if o.start then error(name .. ": options start and weights do not go together", 3) end
     run.scale = scale_of(run, o.weights)
@@ -188,7 +189,8 @@ local Algorithm = {
   __tostring = function(a) return ("algorithm %s: %s"):format(a.name, a.about) end,
 }
 
-return function(name, declared, setup)
+-- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n).
+return function(name, declared, setup, more)
   if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
     error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)
   end
@@ -199,7 +201,8 @@ return function(name, declared, setup)
   local schema, own = schema_of("algorithm " .. name, declared)
   local algorithm = setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
-    setup = setup, blocks = declared.b ~= false, place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
+    setup = setup, up_to = more and more.up_to, source = lua_source.text(setup), blocks = declared.b ~= false,
+    place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
   }, Algorithm)
   return algorithm
 end

@@ -3,15 +3,32 @@
 
 local figures = {}
 
-local colors = { full = "#4477aa", nystrom = "#cc6677", rf = "#228833", other = "#aa7744" }
-local labels = { full = "full kernel", nystrom = "Nyström", rf = "random features" }
+-- A colour for each method, in the order of the runs.
+local palette = { "#4477aa", "#cc6677", "#228833", "#aa7744", "#aa3377", "#66ccee", "#ccbb44", "#777777" }
 
 -- What stands in quotes in gnuplot's language must not end them, nor begin a command.
 local function quotable(text) return (text:gsub("[%c'\"`\\]", "_")) end
 
+-- A method's title; of a log without one, its name.
+local function title_of(run)
+  local title = run.settings.title or run.settings.method
+  return quotable(type(title) == "string" and title or run.name)
+end
+
 local function label_of(run)
-  local s = run.settings
-  return (labels[s.method] or quotable(run.name)) .. (s.p and s.method ~= "full" and (", p = %d"):format(s.p) or "")
+  local p = run.settings.p
+  return title_of(run) .. (type(p) == "number" and (", p = %d"):format(p) or "")
+end
+
+local function colors_of(runs)
+  local colors, count = {}, 0
+  for _, run in ipairs(runs) do
+    local title = title_of(run)
+    if not colors[title] then
+      colors[title], count = palette[count % #palette + 1], count + 1
+    end
+  end
+  return colors
 end
 figures.label_of = label_of
 
@@ -32,20 +49,20 @@ local function scaled(run, e) return run.settings.task == "regress" and e or 100
 
 -- One curve a run: its points, with a mark at each epoch's end. Runs of one method differ by their dashes.
 local function curves(runs, x_of, only_epochs)
-  local data, plots, dashes = {}, {}, {}
+  local data, plots, dashes, colors = {}, {}, {}, colors_of(runs)
   for i, run in ipairs(runs) do
     local best = best_of(run)
     if best then
-      local method = run.settings.method
+      local method = title_of(run)
       local line, mark = {}, {}
       dashes[method] = (dashes[method] or 0) + 1
       for _, block in ipairs(run.blocks) do
-        local point = ("%.6g %.6g"):format(x_of(block), scaled(run, block.test_error[best]))
-        if block.epoch_end or not only_epochs then line[#line + 1] = point end
-        if block.epoch_end then mark[#mark + 1] = point end
+        local point = block.test_error and ("%.6g %.6g"):format(x_of(block), scaled(run, block.test_error[best]))
+        if point and (block.epoch_end or not only_epochs) then line[#line + 1] = point end
+        if point and block.epoch_end then mark[#mark + 1] = point end
       end
       data["line" .. i], data["mark" .. i] = line, #mark > 0 and mark or line
-      local color = colors[method] or colors.other
+      local color = colors[method]
       plots[#plots + 1] = ("$line%d with lines linewidth 2 dashtype %d linecolor rgb '%s' title '%s'"):format(
         i, dashes[method], color, label_of(run))
       plots[#plots + 1] = ("$mark%d with points pointtype 7 pointsize 0.7 linecolor rgb '%s' notitle"):format(i, color)
@@ -64,34 +81,32 @@ function figures.time(runs)
   }
 end
 
--- Figure 2: the last error of each run against its p; the full kernel as a level.
+-- Figure 2: the last error of each run against its p; that of a run without p as a level.
 function figures.features(runs)
-  local points, level, data, plots = {}, nil, {}, {}
+  local points, order, levels, data, plots, colors = {}, {}, {}, {}, {}, colors_of(runs)
   for _, run in ipairs(runs) do
-    local best, method = best_of(run), run.settings.method
-    if best then
-      local e = scaled(run, run.blocks[#run.blocks].test_error[best])
-      if method == "full" then level = e
-      elseif run.settings.p then
-        points[method] = points[method] or {}
-        table.insert(points[method], { run.settings.p, e })
-      end
+    local best, title, p = best_of(run), title_of(run), run.settings.p
+    local e = best and scaled(run, run.blocks[#run.blocks].test_error[best])
+    if e and type(p) == "number" then
+      if not points[title] then points[title], order[#order + 1] = {}, title end
+      table.insert(points[title], { p, e })
+    elseif e then
+      levels[#levels + 1] = { title, e }
     end
   end
   local several = false
-  for _, method in ipairs{ "nystrom", "rf" } do
-    if points[method] then
-      several = several or #points[method] > 1
-      table.sort(points[method], function(a, b) return a[1] < b[1] end)
-      data[method] = {}
-      for i, point in ipairs(points[method]) do data[method][i] = ("%d %.6g"):format(point[1], point[2]) end
-      plots[#plots + 1] = ("$%s with linespoints linewidth 2 pointtype 7 linecolor rgb '%s' title '%s'"):format(
-        method, colors[method], labels[method])
-    end
+  for i, title in ipairs(order) do
+    several = several or #points[title] > 1
+    table.sort(points[title], function(a, b) return a[1] < b[1] end)
+    local name = "points" .. i
+    data[name] = {}
+    for j, point in ipairs(points[title]) do data[name][j] = ("%d %.6g"):format(point[1], point[2]) end
+    plots[#plots + 1] = ("$%s with linespoints linewidth 2 pointtype 7 linecolor rgb '%s' title '%s'"):format(name,
+      colors[title], title)
   end
   if not several then return nil end
-  if level then
-    plots[#plots + 1] = ("%.6g linewidth 2 linecolor rgb '%s' title 'full kernel'"):format(level, colors.full)
+  for _, level in ipairs(levels) do
+    plots[#plots + 1] = ("%.6g linewidth 2 linecolor rgb '%s' title '%s'"):format(level[2], colors[level[1]], level[1])
   end
   return {
     key = "features", title = "Error against the number of features",
@@ -132,11 +147,11 @@ end
 function figures.breakdown(runs)
   local rows, plots, largest = {}, {}, {}
   for _, run in ipairs(runs) do
-    local method = run.settings.method
+    local method = title_of(run)
     if not largest[method] or (run.settings.p or 0) > (largest[method].settings.p or 0) then largest[method] = run end
   end
   for _, run in ipairs(runs) do
-    local row = largest[run.settings.method] == run and breakdown(run)
+    local row = largest[title_of(run)] == run and breakdown(run)
     if row then
       for i, value in ipairs(row) do row[i] = ("%.6g"):format(value) end
       rows[#rows + 1] = ('"%s" %s'):format(label_of(run):gsub(", ", "\\n"), table.concat(row, " "))

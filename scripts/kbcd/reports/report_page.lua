@@ -43,7 +43,7 @@ local function final_table(runs)
     local best = figures.best_of(run)
     rows[i] = ("<tr%s><td>%s</td><td>%d</td><td>%s</td><td>%s</td><td>%.1f</td></tr>"):format(
       e == least and ' class="best"' or "", escape(figures.label_of(run)), last.epoch,
-      escape(best and (run.settings.lambdas or {})[best] or "–"), shown, last.seconds)
+      escape(best and (run.settings.lambda or run.settings.lambdas or {})[best] or "–"), shown, last.seconds)
   end
   return "<table><tr><th>run</th><th>epochs</th><th>λ</th><th>test error</th><th>seconds</th></tr>" ..
     table.concat(rows, "\n") .. "</table>"

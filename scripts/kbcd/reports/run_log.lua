@@ -1,7 +1,7 @@
 -- run_log(path): the log of a run, one JSON object a line, for `kbcd report` and for your own tools.
 --
---   {"type":"run", "method":…, "kernel":…, "lambdas":[…], "n":…, "d":…, "k":…, "b":…, "p":…, "epochs":…, "seed":…,
---    "ranks":…, "threads":…, "precision":…, "task":"classify"|"regress", "data":…, "versions":…}          the settings, first
+--   {"type":"run", "method":…, "title":…, "n":…, "d":…, "k":…, "p":…, "ranks":…, "threads":…, "precision":…,
+--    "task":"classify"|"regress", "data":…, "versions":…, and every option of the method: "lambda":[…], "b":…, …}  first
 --   {"type":"block", "epoch":…, "block":…, "blocks":…, "epoch_end":…, "seconds":…, "primitives":{name:seconds,…},
 --    "residual":[…], "test_error":[…], "cached_bytes":…}                                                 one a block
 --   {"type":"end", "seconds":…, "best":…, "test_error":[…]}                                              the result, last

@@ -13,10 +13,17 @@ One HTML page from a list of log files. options: output, title, svg and png (pre
 return function(logs, o)
   local runs = {}
   for i, path in ipairs(logs) do runs[i] = kbcd.read_log(path) end
-  local order = { full = 1, nystrom = 2, rf = 3 }
+  -- Methods without p first; those of one method together.
+  local function key(run)
+    local title = tostring(run.settings.title or run.settings.method or run.name)
+    return run.settings.p and 1 or 0, title, tonumber(run.settings.p) or 0
+  end
   table.sort(runs, function(a, b)
-    local x, y = order[a.settings.method] or 4, order[b.settings.method] or 4
-    return x < y or x == y and (a.settings.p or 0) < (b.settings.p or 0)
+    local has_a, title_a, p_a = key(a)
+    local has_b, title_b, p_b = key(b)
+    if has_a ~= has_b then return has_a < has_b end
+    if title_a ~= title_b then return title_a < title_b end
+    return p_a < p_b
   end)
   local page = report_page(runs, o.title or "kbcd report", function(figure)
     return gnuplot(figure.script, figure.data, "svg")

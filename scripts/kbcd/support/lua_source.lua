@@ -21,10 +21,15 @@ end
 
 local lua_source = {}
 
+-- A fingerprint of a function's source; nil where it cannot be read.
+function lua_source.text(f)
+  local good, text = pcall(text_of, f)
+  return good and runtime.files.checksum(text) or nil
+end
+
 -- The object, remembered with the function that it was made of and its parameters.
 function lua_source.remember(object, f, params)
-  local good, text = pcall(text_of, f)
-  known[object] = { source = good and runtime.files.checksum(text) or nil, params = params or {} }
+  known[object] = { source = lua_source.text(f), params = params or {} }
   return object
 end
 
