@@ -8,6 +8,7 @@ local runtime = require "kbcd.runtime"
 local rooms = {
   algorithms = { "full_kernel", "nystrom", "random_features" },
   descent = { "options" },
+  solvers = { "KernelMatrix" },
   data = { "labels", "classes", "scoring", "preprocess", "training_data", "row_writer", "sum_by", "csr_builder" },
   text = { "hash", "gram_matrix", "made_up_reviews", "package_synopses" },
   vision = { "patch_filters" },
@@ -30,7 +31,8 @@ runtime.library.public = room_of
 local function load_module(kbcd, name)
   local room = room_of[name]
   if not room then error(("kbcd has no '%s'; help() lists what there is"):format(tostring(name)), 2) end
-  kbcd[name] = require(("kbcd.%s.%s"):format(room, name))
+  local file = name:gsub("(%l)(%u)", "%1_%2"):lower()  -- KernelMatrix is in kernel_matrix.lua
+  kbcd[name] = require(("kbcd.%s.%s"):format(room, file))
   return kbcd[name]
 end
 

@@ -12,7 +12,7 @@ help "Matrix" or help(nystrom) tells more about a name. What there is:
 
 -- Every file of the library says what it has when it is loaded.
 local function load_all()
-  for name in pairs(runtime.library.public) do require(("kbcd.%s.%s"):format(runtime.library.public[name], name)) end
+  for name in pairs(runtime.library.public) do local _ = kbcd[name] end
 end
 
 -- The name under which a value is found in kbcd, or the name of its type.
