@@ -9,6 +9,7 @@ local rooms = {
   algorithms = { "full_kernel", "nystrom", "random_features" },
   descent = { "options" },
   solvers = { "KernelMatrix", "pcg" },
+  centers = { "centers" },
   data = { "labels", "classes", "scoring", "preprocess", "training_data", "row_writer", "sum_by", "csr_builder" },
   text = { "hash", "gram_matrix", "made_up_reviews", "package_synopses" },
   vision = { "patch_filters" },
