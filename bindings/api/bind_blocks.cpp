@@ -87,12 +87,22 @@ void bind_block(sol::state_view lua, sol::table kbcd) {
         auto normal = b->normal(a, precision.value_or(b->dtype()));
         return std::make_tuple(normal.gram, normal.t_times);
       });
+  def(lua, type, "Block:both(D, A)", "B * D and B:t() * A, from one pass over the block.",
+      [](std::shared_ptr<Block> b, const Matrix& d, const Matrix& a) {
+        auto both = b->both(d, a);
+        return std::make_tuple(both.times, both.t_times);
+      });
   def(lua, type, "Block:rows(J)", "Rows J of the whole block, on every rank. All ranks call it.",
       [](std::shared_ptr<Block> b, const Index& j) { return b->rows(j); });
   def(lua, type, "Block:square()",
       "K(I, I) of a KernelBlock's own centres I, a b x b Matrix; each rank may call it alone.",
       [](std::shared_ptr<Block> b) { return b->square(); });
-  def(lua, type, "Block:dense()", "This rank's rows as a Matrix.", [](std::shared_ptr<Block> b) { return b->dense(); });
+  def(lua, type, "Block:dense([first, last])",
+      "This rank's rows as a Matrix; or its rows first..last, of which no others are computed or kept.",
+      [](std::shared_ptr<Block> b, sol::optional<Int> first, sol::optional<Int> last) {
+        if (!first && !last) return b->dense();
+        return b->dense(first.value_or(1) - 1, last.value_or(b->rows()) - first.value_or(1) + 1);
+      });
   def(lua, type, "Block:release()", "Forgets the numbers now; a later product computes them again.",
       [](std::shared_ptr<Block> b) { b->release(); });
   type[sol::meta_function::multiplication] = &multiply;

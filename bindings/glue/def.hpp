@@ -203,6 +203,7 @@ void bind_h5(sol::state_view lua, sol::table kbcd);
 void bind_kernels(sol::state_view lua, sol::table kbcd);
 void bind_features(sol::state_view lua, sol::table kbcd);
 void bind_blocks(sol::state_view lua, sol::table kbcd);
+void bind_sketch(sol::state_view lua, sol::table kbcd);
 void bind_text(sol::state_view lua, sol::table kbcd);
 void bind_solve(sol::state_view lua, sol::table kbcd);
 void bind_vision(sol::state_view lua, sol::table kbcd);

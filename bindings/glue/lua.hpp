@@ -30,6 +30,7 @@ struct Csr;
 class Block;
 struct BlockT;
 class Selector;
+class SparseSign;
 struct SelectorT;
 class Kernel;
 class FeatureMap;
@@ -67,6 +68,8 @@ template <>
 inline constexpr const char* type_name<BlockT> = "transposed Block";
 template <>
 inline constexpr const char* type_name<Selector> = "Selector";
+template <>
+inline constexpr const char* type_name<SparseSign> = "SparseSign";
 template <>
 inline constexpr const char* type_name<SelectorT> = "transposed Selector";
 template <>

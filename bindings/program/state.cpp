@@ -134,6 +134,7 @@ State::State(bool sandbox) : sandbox_(sandbox) {
   bind_kernels(lua_, kbcd);
   bind_features(lua_, kbcd);
   bind_blocks(lua_, kbcd);
+  bind_sketch(lua_, kbcd);
   bind_text(lua_, kbcd);
   bind_solve(lua_, kbcd);
   bind_vision(lua_, kbcd);

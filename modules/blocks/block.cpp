@@ -6,8 +6,16 @@
 
 namespace kbcd {
 
+void Block::require_rows(const char* what, const Matrix& a) const {
+  require(a.rows() == rows(), "{}: A must have the block's {} local rows, got {}", what, rows(), a.shape());
+}
+
+void Block::require_cols(const char* what, const Matrix& d) const {
+  require(d.rows() == cols(), "{}: D must have the block's {} columns as rows, got {}", what, cols(), d.shape());
+}
+
 Matrix Block::t_times(const Matrix& a) {
-  require(a.rows() == rows(), "block:t() * A: A must have the block's {} local rows, got {}", rows(), a.shape());
+  require_rows("block:t() * A", a);
   if (all_zero(a)) {
     panels_.store().zero_product();
     return Matrix::zeros(cols(), a.cols());
@@ -21,7 +29,7 @@ Matrix Block::t_times(const Matrix& a) {
 }
 
 Matrix Block::times(const Matrix& d) {
-  require(d.rows() == cols(), "block * D: D must have the block's {} columns as rows, got {}", cols(), d.shape());
+  require_cols("block * D", d);
   if (all_zero(d)) return Matrix::zeros(rows(), d.cols());
   Timer timer("block*D");
   return factors(d.cols()) ? source().times(d) : dispatch(dtype(), [&]<class T>() {
@@ -31,12 +39,28 @@ Matrix Block::times(const Matrix& d) {
   });
 }
 
+Block::Both Block::both(const Matrix& d, const Matrix& a) {
+  require_cols("block:both(D, A)", d);
+  require_rows("block:both(D, A)", a);
+  if (factors(d.cols() + a.cols()) || all_zero(d) || all_zero(a)) return {times(d), t_times(a)};
+  Timer timer("block:both");
+  return dispatch(dtype(), [&]<class T>() {
+    RowProducts<T> products(rows(), d);
+    TransposedSum<T> sum(cols(), a);
+    panels_.each_panel<T>([&](int thread, Int first, View<T> panel) {
+      products.add(first, panel);
+      sum.add(thread, first, panel);
+    });
+    return Both{products.total(), sum.total()};
+  });
+}
+
 Matrix Block::gram(DType precision) {
   return normal(Matrix(rows(), 0, DType::f64), precision).gram;
 }
 
 Block::Normal Block::normal(const Matrix& a, DType precision) {
-  require(a.rows() == rows(), "block:normal(A): A must have the block's {} local rows, got {}", rows(), a.shape());
+  require_rows("block:normal(A)", a);
   Timer timer("block:gram");
   Matrix g = Matrix::zeros(cols(), cols(), precision);
   Matrix right = dispatch(dtype(), [&]<class T>() {
@@ -77,6 +101,25 @@ Matrix Block::dense() {
   dispatch(dtype(), [&]<class T>() {
     panels_.each_panel<T>([&](int, Int first, View<T> panel) {
       for (Int i = 0; i < panel.rows; ++i) std::copy_n(panel.line(i), panel.cols, out.view<T>().line(first + i));
+    });
+  });
+  return out;
+}
+
+Matrix Block::dense(Int first, Int count) {
+  require(first >= 0 && count >= 0 && first + count <= rows(), "block:dense: rows within 1..{} expected, got {}..{}",
+          rows(), first + 1, first + count);
+  Timer timer("block:dense");
+  Matrix out(count, cols(), dtype());
+  bool alone = source().main_thread_only();
+  Int step = alone ? std::max<Int>(1, count) : 64;
+  bool there = kept() && panels_.store().make_room();
+  dispatch(dtype(), [&]<class T>() {
+    each_part(alone, (count + step - 1) / step, out.size() * (there ? 1 : source().data().d()), [&](Int p) {
+      View<T> to = out.view<T>().rows_from(p * step, std::min(step, count - p * step));
+      if (!there) return source().fill<T>(first + p * step, to);
+      View<T> from = panels_.panel<T>(first + p * step, to.rows, to);
+      for (Int i = 0; i < to.rows && from.data != to.data; ++i) std::copy_n(from.line(i), cols(), to.line(i));
     });
   });
   return out;

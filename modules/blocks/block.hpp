@@ -32,18 +32,25 @@ class Block {
 
   Matrix t_times(const Matrix& a);  // B' a: this rank's part of the sum, f64
   Matrix times(const Matrix& d);    // B d: this rank's rows, f64
-  Matrix gram(DType precision);     // B' B: this rank's part of the sum
+  struct Both {
+    Matrix times, t_times;
+  };
+  Both both(const Matrix& d, const Matrix& a);  // B d and B' a, from one pass
+  Matrix gram(DType precision);                 // B' B: this rank's part of the sum
   struct Normal {
     Matrix gram, t_times;
   };
   Normal normal(const Matrix& a, DType precision);  // B' B and B' a, from one pass, as gram and t_times
   Matrix dense();                                   // a copy of this rank's rows
+  Matrix dense(Int first, Int count);               // of some of them, which computes no others
   Matrix rows(const Index& j);                      // rows j of all ranks, on every rank (collective)
   Matrix square() const;                            // K(I, I) of a KernelBlock's centres I, on this rank alone
   void release() { panels_.store().release(); }     // forgets the numbers; they can be computed again
 
  private:
   const PanelSource& source() const { return panels_.source(); }
+  void require_rows(const char* what, const Matrix& a) const;
+  void require_cols(const char* what, const Matrix& d) const;
   bool factors(Int k) const { return !kept() && panels_.store().keep() == Keep::while_it_fits && source().factors(k); }
 
   BlockPanels panels_;

@@ -20,8 +20,8 @@ local function all_names(own)
 end
 
 runtime.docs["timers.collect"] = [[timers.collect()
-A list of { name, calls, min, mean, max } of seconds over the ranks, the longest first. Timers nest: products of a block that is
-not yet in memory contain the time of computing it, which is also listed on its own.]]
+A list of { name, calls, min, mean, max } of seconds over the ranks, the longest first. Timers nest: products of a block that
+is not yet in memory contain the time of computing it, which is also listed on its own.]]
 function timers.collect()
   local own, list = runtime.timing.timers(), {}
   for _, name in ipairs(all_names(own)) do

@@ -94,7 +94,11 @@ void check_products(Block& block, const Dense& all, const Dense& mine) {
     comm::allreduce(std::vector<Matrix>{gram});
     BOOST_TEST(relative_distance(gram, all.transpose() * all) <= std::max(near, tolerance(precision)));
   }
+  Int some = block.rows() / 2;
+  BOOST_TEST(distance(block.dense(some, block.rows() - some), mine.bottomRows(block.rows() - some)) <= near);
   BOOST_TEST(distance(block.dense(), mine) <= near);
+  BOOST_TEST(distance(block.dense(0, some), mine.topRows(some)) <= near);
+  BOOST_CHECK_THROW(block.dense(some, block.rows() + 1), Error);
 }
 
 }  // namespace
@@ -258,6 +262,27 @@ BOOST_AUTO_TEST_CASE(normal_equations_in_one_pass) {
   }
 }
 
+// Both products from one pass, to the bit as from two, each entry computed once even when nothing is kept.
+BOOST_AUTO_TEST_CASE(both_products_in_one_pass) {
+  for (std::size_t bytes : {plenty, std::size_t{1}}) {
+    Budget budget(bytes);
+    for (DType type : both_types)
+      for (auto& [what, block, all] : examples(type)) {
+        Matrix a = as_matrix(share(normal(n, 3, 3, type)), type), w = as_matrix(normal(b, 2, 4, type));
+        double before = timers::counter("kernel entries") + timers::counter("feature entries");
+        auto both = block->both(w, a);
+        double entries = timers::counter("kernel entries") + timers::counter("feature entries") - before;
+        if (block->rows() > 0) BOOST_TEST(entries == static_cast<double>(block->rows() * block->cols()), what);
+        BOOST_TEST(largest_difference(both.times, block->times(w)) == 0);
+        BOOST_TEST(largest_difference(both.t_times, block->t_times(a)) == 0);
+        auto zero = block->both(w, Matrix::zeros(block->rows(), 3));
+        BOOST_TEST(largest_difference(zero.times, both.times) == 0);
+        BOOST_TEST(all_zero(zero.t_times));
+        BOOST_CHECK_THROW(block->both(a, w), Error);
+      }
+  }
+}
+
 // Blocks that stay are not pushed out, leave room for one of their size, and give it back.
 BOOST_AUTO_TEST_CASE(blocks_that_stay) {
   DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
@@ -396,7 +421,7 @@ BOOST_AUTO_TEST_CASE(blocks_in_f16) {
     BOOST_CHECK_EXCEPTION(large->dense(), Error,
                           [](const Error& e) { return std::string(e.what()).find("f16") != std::string::npos; });
   DataSet f64 = DataSet::from_matrix(as_matrix(x));
-  BOOST_CHECK_THROW(kernel_block(f64, columns, rbf(), {}, f64, Keep::f16), Error);
+  BOOST_CHECK_THROW(kernel_block(f64, columns, rbf(), {}, f64, {Keep::f16}), Error);
 }
 
 // K(I, I) of a block's own centres, of sizes with several panels, of sparse rows and of any metric, on one rank alone.
