@@ -4,6 +4,7 @@
 
 local kbcd = require "kbcd"
 local padded = require "kbcd.support.pad"
+local streams = require "kbcd.support.streams"
 local training_arguments = require "kbcd.command.training_arguments"
 local arguments, types = training_arguments, kbcd.argument_types
 
@@ -29,7 +30,7 @@ local function read_data()
   if not data.test then error("a test set or a held-out share is needed to compare by; raise --hold-out", 0) end
   if o.rows then
     if o.rows > data.X.n then error(("--rows %d: at most the %d training rows expected"):format(o.rows, data.X.n), 0) end
-    local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = 79 })
+    local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = streams.rows })
     data.X, data.y = data.X:subset(I), data.y:subset(I)
   end
   return kbcd.training_data.prepare(data, o.preprocess)

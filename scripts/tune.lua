@@ -2,6 +2,7 @@
 -- lambdas of one sigma come from one run.
 
 local kbcd = require "kbcd"
+local streams = require "kbcd.support.streams"
 local train_command = require "kbcd.command.train_command"
 local training_arguments = require "kbcd.command.training_arguments"
 local arguments, types = training_arguments, kbcd.argument_types
@@ -32,7 +33,7 @@ local function main()
     if not o.folds then return { kbcd.training_data.prepare(data, o.preprocess) } end
     local n, list = data.X.n, {}
     if o.folds > n then error(("--folds %d: at most the %d rows expected"):format(o.folds, n), 0) end
-    local order = kbcd.Index.permutation(n, { seed = o.seed, stream = 77 })
+    local order = kbcd.Index.permutation(n, { seed = o.seed, stream = streams.folds })
     for f = 1, o.folds do
       local first, last = math.floor(n * (f - 1) / o.folds) + 1, math.floor(n * f / o.folds)
       local parts = {}
@@ -53,7 +54,7 @@ local function main()
     local first = type(folds[1]) == "function" and folds[1]() or folds[1]
     local median, list = kbcd.choices.median_distance(first.X, o.kernel, o.seed), {}
     if o.random then
-      local draws = kbcd.Matrix.rand(o.random, 1, { seed = o.seed, stream = 79 })
+      local draws = kbcd.Matrix.rand(o.random, 1, { seed = o.seed, stream = streams.widths })
       for i = 1, o.random do list[i] = median / 5 * 15 ^ draws(i, 1) end
     else
       for i, factor in ipairs{ 0.25, 0.35, 0.5, 0.7, 1, 1.4 } do list[i] = median * factor end
