@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "bindings/glue/columns.hpp"
+#include "bindings/glue/values.hpp"
 #include "core/timers.hpp"
 #include "modules/data/loader.hpp"
 #include "modules/data/spread.hpp"
@@ -10,36 +10,41 @@
 namespace kbcd::lua {
 namespace {
 
-template <class T>
-void take(const Options& options, const char* key, std::optional<T>& to) {
-  if (auto value = options.get<T>(key)) to = *value;
+// help "load", and what every loader declares.
+std::string load_help() {
+  std::string text =
+      "X, y, classes: a DataSet from a file, its labels where it has any (an n x t DataSet), and their names where they are\n"
+      "no numbers (then y holds k - 1 for classes[k]). Each rank reads and keeps its own rows; all ranks call it. The content\n"
+      "of a file tells its format, then its extension; .npy, idx and text may be gzipped.\n"
+      "Options of every format:";
+  text += help_text(common_options());
+  for (auto& loader : loaders()) {
+    text += fmt::format("\n  {} gives {}.{}", loader.name, loader.gives, loader.options.empty() ? "" : " Its options:");
+    text += help_text(loader.options, 4);
+  }
+  return text;
 }
 
-std::vector<ColumnName> column_names(const sol::object& value) {
-  std::vector<ColumnName> columns;
-  if (value.get_type() != sol::type::table) return {column_name("load: option label", value)};
-  auto list = value.as<sol::table>();
-  for (std::size_t i = 1; i <= list.size(); ++i) columns.push_back(column_name("load: option label", list[i]));
-  require(!columns.empty(), "load: option label: at least one column expected, got an empty list");
-  return columns;
+sol::table declaration(lua_State* L, const Loader& loader) {
+  sol::table entry = sol::state_view(L).create_table_with("name", loader.name, "gives", loader.gives, "params",
+                                                          to_lua(L, loader.options));
+  if (loader.part) entry["part"] = *loader.part;
+  if (loader.columns) entry["columns"] = *loader.columns;
+  return entry;
 }
 
-LoadOptions load_options(const sol::optional<sol::table>& table) {
-  Options options("load", table,
-                  {"rows", "dtype", "scale", "path", "member", "sparse", "features", "label", "header", "names"});
-  LoadOptions o;
-  take(options, "rows", o.rows);
-  take(options, "dtype", o.dtype);
-  take(options, "scale", o.scale);
-  take(options, "path", o.path);
-  take(options, "member", o.member);
-  take(options, "sparse", o.sparse);
-  take(options, "features", o.features);
-  take(options, "header", o.header);
-  take(options, "names", o.names);
-  auto label = options.get<sol::object>("label");
-  if (label && label->get_type() != sol::type::lua_nil) o.label = column_names(*label);
-  return o;
+// For the commands: loaders.declared(), loaders.common() (options that all have), loaders.of(path).
+void bind_loaders(sol::state_view lua, sol::table kbcd) {
+  sol::table table = lua.create_table();
+  kbcd["loaders"] = table;
+  table["declared"] = make_function(lua, [](lua_State* L) {
+    sol::table list = sol::state_view(L).create_table();
+    for (auto& loader : loaders()) list.add(declaration(L, loader));
+    return sol::stack::push(L, list);
+  });
+  table["common"] = make_function(lua, [](lua_State* L) { return sol::stack::push(L, to_lua(L, common_options())); });
+  table["of"] = make_function(
+      lua, [](lua_State* L) { return sol::stack::push(L, declaration(L, loader_of(luaL_checkstring(L, 1)))); });
 }
 
 // Sparse rows from entries in any order within a row; those of one column are summed, zeros dropped.
@@ -176,20 +181,11 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   };
   refuse_unknown_fields(type);
 
-  def(lua, kbcd, "load(path [, options])",
-      "X, y, classes: a DataSet from a file, its labels where it has any (an n x t DataSet), and their names where they are\n"
-      "no numbers (then y holds k - 1 for classes[k]). Each rank reads and keeps its own rows; all ranks call it.\n"
-      "Formats: .npy, .npz, idx, HDF5, libsvm, CSV and TSV; .npy, idx and text also gzipped.\n"
-      "options: rows (only the first so many), dtype; for arrays scale (u8 divided by 255; on by default for images), path\n"
-      "(of the dataset in an HDF5 file), member (of an .npz file); for libsvm sparse (true or false; default: where less\n"
-      "than a third of the entries is given), features (how many; default: the largest index); for CSV label (the column\n"
-      "that makes y, by name or number, or a list of them), header (true or false; default: by its look), names (true: the\n"
-      "only column holds labels; X has their numbers and y is nil).",
+  bind_loaders(lua, kbcd);
+  def(lua, kbcd, "load(path [, options])", load_help().c_str(),
       [](const std::string& path, sol::optional<sol::table> table, sol::this_state L) {
-        LoadOptions options = load_options(table);
-        std::string asked = path;
-        for (auto& [option, value] : options.given()) asked += fmt::format(", {} = {}", option, value);
-        comm::require_same("load", asked);
+        Values options = values_of("load", table);
+        comm::require_same("load", path + (options.empty() ? "" : ", ") + text_of(options));
         Loaded loaded = load(path, options);
         sol::variadic_results results;  // no nils behind X: f(load(…)) passes on just what there is
         results.push_back(sol::make_object(L, loaded.x));

@@ -1,6 +1,6 @@
-// Feature maps in Lua: features.<name>{kernel, p, seed} for each registered one, and features.custom for one
-// written in Lua.
-#include "bindings/glue/def.hpp"
+// Feature maps in Lua: features.<name>{kernel, p, seed, …} for each registered one, features.custom for one written in
+// Lua, and maps.declared(), the declarations, for the commands.
+#include "bindings/glue/values.hpp"
 #include "modules/features/columns.hpp"
 
 namespace kbcd::lua {
@@ -13,7 +13,6 @@ class LuaMap : public FeatureMap {
 
   std::string name() const override { return name_; }
   Int p() const override { return p_; }
-  std::string describe() const override { return fmt::format("{}{{p={}}}", name_, p_); }
   bool main_thread_only() const override { return true; }
   std::shared_ptr<FeatureBlock> block(const Index& features, Int, DType) const override {
     return std::make_shared<Columns>(map_, features);
@@ -51,21 +50,34 @@ void bind_features(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<FeatureMap>("FeatureMap", sol::no_constructor);
   def_field(type, "name", "Its name.", &FeatureMap::name);
   def_field(type, "p", "The number of features.", &FeatureMap::p);
-  type[sol::meta_function::to_string] = &FeatureMap::describe;
+  def_field(type, "kernel", "The kernel that it approximates, or nil.", &FeatureMap::kernel);
+  def_field(type, "seed", "The seed of its random numbers, or nil.", [](const FeatureMap& map) {
+    auto seed = map.seed();
+    return seed ? sol::optional<double>(static_cast<double>(*seed)) : sol::nullopt;
+  });
+  def_field(type, "params",
+            "A table of its own parameters: features[map.name] with these, kernel, p and seed makes it anew.",
+            [](const FeatureMap& map, sol::this_state L) { return to_lua(L, map.params()); });
+  type[sol::meta_function::to_string] = [](const FeatureMap& map) { return describe(map); };
   refuse_unknown_fields(type);
 
   sol::table features = lua.create_table();
   kbcd["features"] = features;
   for (auto& format : feature_map_formats()) {
-    std::string owner = "features." + format.name, heading = owner + "{kernel, p, seed}";
-    def(lua, features, heading.c_str(), ("p random features: z_j(x) = " + format.formula).c_str(),
-        [owner, make = format.make](sol::table table) {
-          Options options(owner.c_str(), table, {"kernel", "p", "seed"});
-          auto kernel = options.get<std::shared_ptr<Kernel>>("kernel");
-          auto p = options.get<Int>("p");
-          require(kernel && p, "{}: kernel and p expected", owner);
-          return make(*kernel, *p, checked_seed(owner.c_str(), options.get<Int>("seed")));
-        });
+    std::string owner = "features." + format.name;
+    std::vector<std::string> known = {"kernel", "p", "seed"};
+    for (auto& param : format.params) known.push_back(param.name);
+    std::string heading = fmt::format("{}{{{}}}", owner, fmt::join(known, ", "));
+    std::string text = fmt::format("p random features: z_j(x) = {}.{}", format.formula, help_text(format.params));
+    def(lua, features, heading.c_str(), text.c_str(), [owner, known, &format](sol::table table, sol::this_state L) {
+      Options options(owner.c_str(), table, known);
+      auto kernel = options.get<std::shared_ptr<Kernel>>("kernel");
+      auto p = options.get<Int>("p");
+      require(kernel && p, "{}: kernel and p expected", owner);
+      sol::table own = sol::state_view(L).create_table();
+      for (auto& param : format.params) own[param.name] = table.get<sol::object>(param.name);
+      return format.make(*kernel, *p, checked_seed(owner.c_str(), options.get<Int>("seed")), values_of(owner, own));
+    });
   }
   def(lua, features, "features.columns{p}",
       "The p columns of X themselves, z_j(x) = x_j: for rows that are features already, such as those of Documents:hash.",
@@ -85,6 +97,16 @@ void bind_features(sol::state_view lua, sol::table kbcd) {
         require(p && map && *p >= 1, "features.custom: p >= 1 and map expected");
         return std::make_shared<LuaMap>(options.get<std::string>("name").value_or("custom"), *p, Callback(*map));
       });
+
+  sol::table maps = lua.create_table();
+  kbcd["maps"] = maps;
+  maps["declared"] = make_function(lua, [](lua_State* L) {
+    sol::table list = sol::state_view(L).create_table();
+    for (auto& format : feature_map_formats())
+      list.add(sol::state_view(L).create_table_with("name", format.name, "formula", format.formula, "params",
+                                                    to_lua(L, format.params)));
+    return sol::stack::push(L, list);
+  });
 }
 
 }  // namespace kbcd::lua

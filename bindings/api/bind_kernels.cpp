@@ -1,23 +1,10 @@
-// Kernels in Lua: kernel.<name>{…} for each registered one, and kernel.custom for one written in Lua.
-#include "bindings/glue/def.hpp"
+// Kernels in Lua: kernel.<name>{…} for each registered one, kernel.custom for one written in Lua, and
+// kernels.declared(), the declarations, for the commands.
+#include "bindings/glue/values.hpp"
 #include "modules/kernels/kernel.hpp"
 
 namespace kbcd::lua {
 namespace {
-
-std::map<std::string, double> numbers(const std::string& owner, sol::optional<sol::table> table) {
-  std::map<std::string, double> values;
-  if (!table) return values;
-  for (auto& [key, value] : *table) {
-    require(key.is<std::string>(), "{}: named options such as {{sigma = 5}} expected", owner);
-    if (value.get_type() != sol::type::number) {
-      value.push();
-      fail("{}: option {}: number expected, got {}", owner, key.as<std::string>(), describe(table->lua_state(), -1));
-    }
-    values[key.as<std::string>()] = value.as<double>();
-  }
-  return values;
-}
 
 // kappa as a Lua function of a whole panel of metric values.
 class LuaKernel : public Kernel {
@@ -30,6 +17,12 @@ class LuaKernel : public Kernel {
   bool main_thread_only() const override { return true; }
   void kappa(View<float> values) const override { call(values); }
   void kappa(View<double> values) const override { call(values); }
+  double value(std::span<const double> x, std::span<const double> y) const override {
+    Matrix one(1, 1, DType::f64);
+    one.set(0, 0, metric_value(metric_, x, y));
+    call(one.view<double>());
+    return one.get(0, 0);
+  }
 
  private:
   template <class T>
@@ -55,7 +48,7 @@ void bind_kernels(sol::state_view lua, sol::table kbcd) {
   def_field(type, "name", "Its name.", &Kernel::name);
   def_field(type, "metric", "dot, cosine, sqeuclidean or manhattan.", [](const Kernel& k) { return name(k.metric()); });
   def_field(type, "params", "A table of its parameters, derived ones too.",
-            [](const Kernel& k) { return sol::as_table(k.params()); });
+            [](const Kernel& k, sol::this_state L) { return to_lua(L, k.params()); });
   type[sol::meta_function::to_string] = [](const Kernel& k) { return describe(k); };
   refuse_unknown_fields(type);
 
@@ -64,9 +57,10 @@ void bind_kernels(sol::state_view lua, sol::table kbcd) {
   for (auto& format : kernel_formats()) {
     std::string owner = "kernel." + format.name;
     std::string heading =
-        format.params.empty() ? owner + "()" : fmt::format("{}{{{}}}", owner, fmt::join(format.params, ", "));
-    def(lua, kernel, heading.c_str(), ("K(x, y) = " + format.formula).c_str(),
-        [owner, make = format.make](sol::optional<sol::table> params) { return make(numbers(owner, params)); });
+        format.params.empty() ? owner + "()" : fmt::format("{}{{{}}}", owner, joined_names(format.params));
+    std::string text = fmt::format("K(x, y) = {}.{}", format.formula, help_text(format.params));
+    def(lua, kernel, heading.c_str(), text.c_str(),
+        [owner, &format](sol::optional<sol::table> params) { return format.make(values_of(owner, params)); });
   }
   def(lua, kernel, "kernel.custom{metric, kappa, name}",
       "A kernel written in Lua: kappa(D) gets a Matrix of metric values and returns the kernel values, in "
@@ -80,6 +74,20 @@ void bind_kernels(sol::state_view lua, sol::table kbcd) {
         return std::make_shared<LuaKernel>(options.get<std::string>("name").value_or("custom"), parse_metric(*metric),
                                            Callback(*kappa));
       });
+
+  sol::table kernels = lua.create_table();
+  kbcd["kernels"] = kernels;
+  kernels["declared"] = make_function(lua, [](lua_State* L) {
+    sol::table list = sol::state_view(L).create_table();
+    for (auto& format : kernel_formats()) {
+      sol::table entry = sol::state_view(L).create_table_with(
+          "name", format.name, "formula", format.formula, "metric", name(format.metric), "frequencies",
+          format.has_frequencies, "params", to_lua(L, format.params));
+      if (format.width) entry["width"] = *format.width;
+      list.add(entry);
+    }
+    return sol::stack::push(L, list);
+  });
 }
 
 }  // namespace kbcd::lua

@@ -88,15 +88,16 @@ Int label_column(const ColumnName& wanted, const Plan& plan, const std::string& 
   return std::find(plan.names.begin(), plan.names.end(), name) - plan.names.begin();
 }
 
-void choose_columns(Plan& plan, const LoadOptions& options, const std::string& path) {
-  if (options.names.value_or(false)) {
-    require(plan.columns == 1 && options.label.empty(), "{}: names = true is for one column without label, it has {}",
-            path, plan.columns);
+void choose_columns(Plan& plan, const Params& options, const std::string& path) {
+  auto label = options.get<std::vector<ColumnName>>("label");
+  if (options.get<bool>("names").value_or(false)) {
+    require(plan.columns == 1 && !label, "{}: names = true is for one column without label, it has {}", path,
+            plan.columns);
     plan.labels = {0};
     return;
   }
   std::vector<bool> taken(plan.columns);
-  for (auto& wanted : options.label) {
+  for (auto& wanted : label.value_or(std::vector<ColumnName>{})) {
     Int column = label_column(wanted, plan, path);
     require(!taken[column], "{}: label: column {} is named twice", path, column + 1);
     taken[column] = true;
@@ -107,7 +108,7 @@ void choose_columns(Plan& plan, const LoadOptions& options, const std::string& p
   require(!plan.features.empty(), "{}: every column is a label; at least one must be left for X", path);
 }
 
-Plan make_plan(const std::string& path, const LoadOptions& options) {
+Plan make_plan(const std::string& path, const Params& options) {
   LineReader lines(path);
   Plan plan;
   std::string row[2];
@@ -125,7 +126,7 @@ Plan make_plan(const std::string& path, const LoadOptions& options) {
   auto& fields = first.of(row[0], behind[0].lines);
   plan.columns = static_cast<Int>(fields.size());
   bool header = count == 2 && looks_like_header(fields, second.of(row[1], behind[1].lines));
-  if (options.header.value_or(header)) {
+  if (options.get<bool>("header").value_or(header)) {
     require(count == 2, "{}: at least one row expected below the header, the file has none", path);
     plan.start = behind[0];
     for (Int j = 0; j < plan.columns; ++j) plan.names.push_back(first.name(j));
@@ -170,17 +171,18 @@ void read_rows(const std::string& path, const TextShare& share, const Plan& plan
   });
 }
 
-Loaded load_csv(const std::string& path, const LoadOptions& options) {
+Loaded load_csv(const std::string& path, const Params& options) {
   Plan plan;
   comm::together([&] { plan = make_plan(path, options); });
-  auto share =
-      share_text(path, plan.start, options.rows, [](std::string_view line) { return is_row(line) ? 0 : no_row; });
+  auto share = share_text(path, plan.start, options.get<Int>("rows"),
+                          [](std::string_view line) { return is_row(line) ? 0 : no_row; });
   Matrix x, y;
   ClassNames names;
   comm::together([&] {
     Int rows = share.possible_rows(plan.columns);
-    require_dense_room(path, share.n, plan.columns, options.dtype.value_or(DType::f64), fewer_rows);
-    x = Matrix(rows, plan.features.size(), options.dtype.value_or(DType::f64));
+    DType dtype = options.get<DType>("dtype").value_or(DType::f64);
+    require_dense_room(path, share.n, plan.columns, dtype, fewer_rows);
+    x = Matrix(rows, plan.features.size(), dtype);
     y = Matrix(rows, plan.labels.size(), DType::f64);
     dispatch(x.dtype(), [&]<class T>() { read_rows<T>(path, share, plan, x, y, names); });
   });
@@ -212,7 +214,19 @@ Match is_csv(const FileStart& start) {
   return Match::no;
 }
 
-const RegisteredLoader csv("CSV", {"header", "label", "names"}, is_csv, load_csv);
+const RegisteredLoader csv({
+    .name = "CSV",
+    .gives = "X; y from the columns that label tells, and classes where they hold names",
+    .options = {{.name = "header",
+                 .help = "whether the first line names the columns; by default by its look",
+                 .kind = Kind::flag},
+                {.name = "label", .help = "the columns that make y", .kind = Kind::columns},
+                {.name = "names",
+                 .help = "whether the only column holds labels; X has their numbers then and there is no y",
+                 .kind = Kind::flag}},
+    .matches = is_csv,
+    .load = load_csv,
+});
 
 }  // namespace
 }  // namespace kbcd

@@ -26,7 +26,7 @@ RawArray element_type(int code, const std::string& path) {
   fail("{}: idx element type 0x{:02x} is none of 08, 09, 0B, 0C, 0D, 0E", path, code);
 }
 
-Loaded load_idx(const std::string& path, const LoadOptions& options) {
+Loaded load_idx(const std::string& path, const Params& options) {
   FileReader in(path);
   std::array<std::uint8_t, 4> word;
   in.read(word.data(), 4, "the idx header");
@@ -47,7 +47,13 @@ Match is_idx(const FileStart& start) {
   return is ? Match::sure : Match::no;
 }
 
-const RegisteredLoader idx("idx", {"scale"}, is_idx, load_idx);
+const RegisteredLoader idx({
+    .name = "idx",
+    .gives = "X",
+    .options = {scale_option()},
+    .matches = is_idx,
+    .load = load_idx,
+});
 
 }  // namespace
 }  // namespace kbcd

@@ -186,18 +186,18 @@ Int weigh(std::string_view line, Int& largest) {
   return std::count(content.begin(), content.end(), ':');
 }
 
-Loaded load_libsvm(const std::string& path, const LoadOptions& options) {
+Loaded load_libsvm(const std::string& path, const Params& options) {
   Plan plan;
-  plan.largest = options.features.value_or(largest_index);
-  require(plan.largest >= 1 && plan.largest <= largest_index, "{}: features in 1..{} expected, got {}", path,
-          largest_index, plan.largest);
+  auto features = options.get<Int>("features");
+  plan.largest = features.value_or(largest_index);
   Int largest = 0;
-  auto share = share_text(path, {}, options.rows, [&](std::string_view line) { return weigh(line, largest); });
+  auto share =
+      share_text(path, {}, options.get<Int>("rows"), [&](std::string_view line) { return weigh(line, largest); });
   largest = static_cast<Int>(comm::allreduce(static_cast<double>(largest), comm::Reduction::max));
-  plan.d = options.features.value_or(largest);
+  plan.d = features.value_or(largest);
   double filled = static_cast<double>(share.entries) / (static_cast<double>(share.n) * static_cast<double>(plan.d));
-  plan.sparse = options.sparse.value_or(filled < 1.0 / 3);
-  DType dtype = options.dtype.value_or(DType::f64);
+  plan.sparse = options.get<bool>("sparse").value_or(filled < 1.0 / 3);
+  DType dtype = options.get<DType>("dtype").value_or(DType::f64);
   Rows rows;
   comm::together([&] {
     require(plan.d >= 1, "{}: no row has a feature; say how many columns there are with features = …", path);
@@ -235,7 +235,20 @@ Match is_libsvm(const FileStart& start) {
   return named ? Match::named : Match::no;
 }
 
-const RegisteredLoader libsvm("libsvm", {"sparse", "features"}, is_libsvm, load_libsvm);
+const RegisteredLoader libsvm({
+    .name = "libsvm",
+    .gives = "X and y",
+    .options = {{.name = "sparse",
+                 .help = "whether X is sparse; by default where less than a third of the entries is given",
+                 .kind = Kind::flag},
+                {.name = "features",
+                 .help = "how many columns; by default the largest index in the file",
+                 .kind = Kind::count,
+                 .most = largest_index}},
+    .columns = "features",
+    .matches = is_libsvm,
+    .load = load_libsvm,
+});
 
 }  // namespace
 }  // namespace kbcd

@@ -52,7 +52,7 @@ RawArray parse_header(std::string_view header, const std::string& path) {
 
 }  // namespace
 
-DataSet read_npy(ByteReader& in, const LoadOptions& options) {
+DataSet read_npy(ByteReader& in, const Params& options) {
   auto& path = in.name();
   std::array<std::uint8_t, 8> start;
   in.read(start.data(), 8, "the .npy header");
@@ -71,12 +71,18 @@ DataSet read_npy(ByteReader& in, const LoadOptions& options) {
 
 namespace {
 
-Loaded load_npy(const std::string& path, const LoadOptions& options) {
+Loaded load_npy(const std::string& path, const Params& options) {
   FileReader in(path);
   return {read_npy(in, options)};
 }
 
-const RegisteredLoader npy("npy", {"scale"}, begins_with(magic), load_npy);
+const RegisteredLoader npy({
+    .name = "npy",
+    .gives = "X; further dimensions than the first make up the columns",
+    .options = {scale_option()},
+    .matches = begins_with(magic),
+    .load = load_npy,
+});
 
 }  // namespace
 }  // namespace kbcd

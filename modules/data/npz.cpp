@@ -190,30 +190,38 @@ class MemberReader : public ByteReader {
   std::array<Bytef, 1 << 16> packed_;
 };
 
-const Member& chosen(const std::vector<Member>& members, const LoadOptions& options, const std::string& path) {
+const Member& chosen(const std::vector<Member>& members, const Params& options, const std::string& path) {
+  auto wanted = options.get<std::string>("member");
   std::string names;
   for (auto& member : members) names += (names.empty() ? "" : ", ") + member.name;
   require(!members.empty(), "{}: the archive has no members", path);
-  require(options.member || members.size() == 1,
+  require(wanted || members.size() == 1,
           "{}: say which array with member = …, or {}:NAME in a command; the file has: {}", path, path, names);
   for (auto& member : members)
-    if (!options.member || member.name == *options.member) return member;
-  fail("{}: there is no member '{}'; the file has: {}", path, *options.member, names);
+    if (!wanted || member.name == *wanted) return member;
+  fail("{}: there is no member '{}'; the file has: {}", path, *wanted, names);
 }
 
-Loaded load_npz(const std::string& path, const LoadOptions& options) {
+Loaded load_npz(const std::string& path, const Params& options) {
   FileReader file(path);
   require(!file.compressed(), "{}: an .npz file is packed already; gunzip it first", path);
   auto members = read_members(file);
   MemberReader in(file, chosen(members, options, path));
   Loaded loaded{read_npy(in, options)};
   char more;  // the last rank has read to the end of the array, which must be the member's
-  require(options.rows || comm::rank() + 1 < comm::size() || in.read_some(&more, 1) == 0,
+  require(options.has("rows") || comm::rank() + 1 < comm::size() || in.read_some(&more, 1) == 0,
           "{}: {} bytes are too many for the array in it", in.name(), in.size());
   return loaded;
 }
 
-const RegisteredLoader npz("npz", {"scale", "member"}, begins_with("PK"), load_npz);
+const RegisteredLoader npz({
+    .name = "npz",
+    .gives = "X, one of its arrays",
+    .options = {scale_option(), {.name = "member", .help = "which array; by default the only one", .kind = Kind::text}},
+    .part = "member",
+    .matches = begins_with("PK"),
+    .load = load_npz,
+});
 
 }  // namespace
 }  // namespace kbcd

@@ -60,7 +60,14 @@ Int row_major_position(Int j, const std::vector<Int>& shape) {
 
 }  // namespace
 
-DataSet read_array(ByteReader& in, const RawArray& array, const LoadOptions& options) {
+const Param& scale_option() {
+  static const Param option = {.name = "scale",
+                               .help = "u8 values divided by 255; by default for images (three or more dimensions)",
+                               .kind = Kind::flag};
+  return option;
+}
+
+DataSet read_array(ByteReader& in, const RawArray& array, const Params& options) {
   auto& path = in.name();
   auto decode = decoder(array, path);
   Int file_rows = array.shape.at(0), bytes = array.bytes;
@@ -69,15 +76,15 @@ DataSet read_array(ByteReader& in, const RawArray& array, const LoadOptions& opt
   in.require_more(checked_product({file_rows, d, bytes}, path));
   require(file_rows >= 1 && d >= 1, "{}: at least one row and one column expected, the header says {}x{}", path,
           file_rows, d);
-  Int n = options.rows.value_or(file_rows);
+  Int n = options.get<Int>("rows").value_or(file_rows);
   require(n <= file_rows, "{}: rows = {} asked for, the file has {}", path, n, file_rows);
 
   bool narrow = array.bytes <= 2 || (array.kind == 'f' && array.bytes == 4);
-  DType dtype = options.dtype.value_or(narrow ? DType::f32 : DType::f64);
+  DType dtype = options.get<DType>("dtype").value_or(narrow ? DType::f32 : DType::f64);
   require_dense_room(path, n, d, dtype, fewer_rows);
   Matrix local(comm::layout(n).count(comm::rank()), d, dtype);
   bool byte = array.kind == 'u' && array.bytes == 1;
-  double scale = options.scale.value_or(byte && array.shape.size() >= 3) ? 1.0 / 255 : 1;
+  double scale = options.get<bool>("scale").value_or(byte && array.shape.size() >= 3) ? 1.0 / 255 : 1;
   require(scale == 1 || byte, "{}: scale = true is for u8 values, the file has {}{}", path, array.kind, array.bytes);
   bool swap = array.big_endian != (std::endian::native == std::endian::big);
   bool wide = array.kind != 'f' && array.bytes == 8;

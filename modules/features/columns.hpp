@@ -11,7 +11,6 @@ class ColumnsMap : public FeatureMap {
   explicit ColumnsMap(Int p) : p_(p) { require(p >= 1, "features.columns: p >= 1 expected, got {}", p); }
   std::string name() const override { return "columns"; }
   Int p() const override { return p_; }
-  std::string describe() const override { return fmt::format("columns{{p={}}}", p_); }
   std::shared_ptr<FeatureBlock> block(const Index& features, Int d, DType dtype) const override;
 
  private:

@@ -102,25 +102,30 @@ void FeatureBlock::prepare_sparse() {
 void FeatureBlock::apply(const Csr&, std::span<const Int>, View<float>) const {}
 void FeatureBlock::apply(const Csr&, std::span<const Int>, View<double>) const {}
 
-CosineMap::CosineMap(std::shared_ptr<Kernel> kernel, Int p, std::uint64_t seed)
-    : kernel_(std::move(kernel)), p_(p), seed_(seed) {
-  require(p >= 1, "features: p >= 1 expected, got {}", p);
-  double probe[2];
-  kernel_->frequency(seed, 0, probe);  // a kernel without a spectral measure says so now
+std::string describe(const FeatureMap& map) {
+  std::string text;
+  auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (auto kernel = map.kernel()) add("kernel=" + describe(*kernel));
+  add(fmt::format("p={}", map.p()));
+  if (auto seed = map.seed()) add(fmt::format("seed={}", *seed));
+  if (Values own = map.params(); !own.empty()) add(text_of(own));
+  return fmt::format("{}{{{}}}", map.name(), text);
 }
 
-std::string CosineMap::describe() const {
-  return fmt::format("{}{{kernel={}, p={}, seed={}}}", name(), kbcd::describe(*kernel_), p_, seed_);
+CosineMap::CosineMap(MapSettings settings) : settings_(std::move(settings)) {
+  require(p() >= 1, "features: p >= 1 expected, got {}", p());
+  double probe[2];
+  settings_.kernel->frequency(settings_.seed, 0, probe);  // a kernel without a spectral measure says so now
 }
 
 std::shared_ptr<FeatureBlock> CosineMap::block(const Index& features, Int d, DType dtype) const {
   Matrix omega(features.size(), d, DType::f64), phase(1, features.size(), DType::f64);
   frequencies(features, omega.view<double>());
-  Random random(seed_, Stream::phase);
+  Random random(settings_.seed, Stream::phase);
   auto v = phase.view<double>();
   for (Int i = 0; i < features.size(); ++i) v(0, i) = random.uniform(features[i], 0);
   scale(omega, 0.5 / std::numbers::pi);
-  return std::make_shared<CosineBlock>(omega.contiguous(dtype), phase.contiguous(dtype), std::sqrt(2.0 / p_));
+  return std::make_shared<CosineBlock>(omega.contiguous(dtype), phase.contiguous(dtype), std::sqrt(2.0 / settings_.p));
 }
 
 const std::vector<FeatureMapFormat>& feature_map_formats() {

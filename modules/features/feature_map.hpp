@@ -1,7 +1,7 @@
 // Random feature maps z(x) in R^p with E z(x)·z(y) = K(x, y).
 //
-// A map is one file: a class derived from FeatureMap and `static const RegisteredFeatureMap<…>` at its end.
-// Feature j depends on (seed, j) alone, so that any rank makes any block of features.
+// A map is one file: a class derived from FeatureMap and `const RegisteredFeatureMap<…>` with its declaration at its
+// end. Feature j depends on (seed, j) alone, so that any rank makes any block of features.
 #pragma once
 
 #include <functional>
@@ -34,41 +34,62 @@ class FeatureMap {
   virtual ~FeatureMap() = default;
   virtual std::string name() const = 0;
   virtual Int p() const = 0;
-  virtual std::string describe() const = 0;
+  virtual std::shared_ptr<Kernel> kernel() const { return nullptr; }  // the one it approximates, if any
+  virtual std::optional<std::uint64_t> seed() const { return {}; }    // where it is random
+  virtual Values params() const { return {}; }                        // those of its own declaration
   virtual std::shared_ptr<FeatureBlock> block(const Index& features, Int d, DType dtype) const = 0;
   virtual bool main_thread_only() const { return false; }
+};
+
+std::string describe(const FeatureMap& map);  // "fourier{kernel=rbf{gamma=0.02, sigma=5}, p=100, seed=1}"
+
+// What a registered map is made of; `own` are the parameters that it declares.
+struct MapSettings {
+  std::shared_ptr<Kernel> kernel;
+  Int p;
+  std::uint64_t seed;
+  Params own;
 };
 
 // z_j(x) = sqrt(2/p) cos(omega_j·x + phase_j): what every map of Fourier cosines shares.
 class CosineMap : public FeatureMap {
  public:
-  CosineMap(std::shared_ptr<Kernel> kernel, Int p, std::uint64_t seed);
+  explicit CosineMap(MapSettings settings);
 
-  Int p() const override { return p_; }
-  std::string describe() const override;
+  Int p() const override { return settings_.p; }
+  std::shared_ptr<Kernel> kernel() const override { return settings_.kernel; }
+  std::optional<std::uint64_t> seed() const override { return settings_.seed; }
+  Values params() const override { return settings_.own.values(); }
   std::shared_ptr<FeatureBlock> block(const Index& features, Int d, DType dtype) const override;
 
  protected:
   virtual void frequencies(const Index& features, View<double> omega) const = 0;  // a row each
 
-  std::shared_ptr<Kernel> kernel_;
-  Int p_;
-  std::uint64_t seed_;
+  MapSettings settings_;
 };
 
-struct FeatureMapFormat {
+struct FeatureMapDeclaration {
   std::string name, formula;
-  std::function<std::shared_ptr<FeatureMap>(std::shared_ptr<Kernel>, Int p, std::uint64_t seed)> make;
+  std::vector<Param> params = {};
 };
 
-const std::vector<FeatureMapFormat>& feature_map_formats();
+struct FeatureMapFormat : FeatureMapDeclaration {
+  std::function<std::shared_ptr<FeatureMap>(MapSettings)> build;
+
+  std::shared_ptr<FeatureMap> make(std::shared_ptr<Kernel> kernel, Int p, std::uint64_t seed,
+                                   const Values& own = {}) const {
+    return build({std::move(kernel), p, seed, Params("features." + name, params, own)});
+  }
+};
+
+const std::vector<FeatureMapFormat>& feature_map_formats();  // by name
 void register_feature_map(FeatureMapFormat format);
 
 template <class M>
 struct RegisteredFeatureMap {
-  RegisteredFeatureMap(const char* name, const char* formula) {
-    register_feature_map({name, formula, [](std::shared_ptr<Kernel> kernel, Int p, std::uint64_t seed) {
-                            return std::make_shared<M>(std::move(kernel), p, seed);
+  explicit RegisteredFeatureMap(FeatureMapDeclaration declared) {
+    register_feature_map({std::move(declared), [](MapSettings settings) -> std::shared_ptr<FeatureMap> {
+                            return std::make_shared<M>(std::move(settings));
                           }});
   }
 };

@@ -13,12 +13,13 @@ class Fourier : public CosineMap {
  protected:
   void frequencies(const Index& features, View<double> omega) const override {
     parallel_for(features.size(), omega.rows * omega.cols * 16, [&](Int i) {
-      kernel_->frequency(seed_, features[i], {omega.line(i), static_cast<std::size_t>(omega.cols)});
+      settings_.kernel->frequency(settings_.seed, features[i], {omega.line(i), static_cast<std::size_t>(omega.cols)});
     });
   }
 };
 
-const RegisteredFeatureMap<Fourier> fourier("fourier", "sqrt(2/p) cos(omega_j.x + b_j), omega_j independent");
+const RegisteredFeatureMap<Fourier> fourier({.name = "fourier",
+                                             .formula = "sqrt(2/p) cos(omega_j.x + b_j), omega_j independent"});
 
 }  // namespace
 }  // namespace kbcd

@@ -13,9 +13,10 @@ namespace {
 
 class Orthogonal : public CosineMap {
  public:
-  Orthogonal(std::shared_ptr<Kernel> kernel, Int p, std::uint64_t seed) : CosineMap(std::move(kernel), p, seed) {
-    require(kernel_->isotropic(), "features.orthogonal: rbf or matern expected (an isotropic measure), got {}",
-            kernel_->name());
+  explicit Orthogonal(MapSettings settings) : CosineMap(std::move(settings)) {
+    require(kernel()->isotropic(),
+            "features.orthogonal: a kernel of |x-y| expected (whose measure is isotropic), got {}; fourier takes it",
+            kernel()->name());
   }
   std::string name() const override { return "orthogonal"; }
 
@@ -24,7 +25,7 @@ class Orthogonal : public CosineMap {
     Int d = omega.cols;
     std::vector<double> drawn(d);
     for (Int i = 0; i < features.size(); ++i) {
-      kernel_->frequency(seed_, features[i], drawn);
+      settings_.kernel->frequency(settings_.seed, features[i], drawn);
       double radius = 0;
       for (double w : drawn) radius += w * w;
       radius = std::sqrt(radius);
@@ -40,7 +41,7 @@ class Orthogonal : public CosineMap {
     auto& kept = rotations_[{group, d}];
     if (kept.size() == 0) {
       Matrix gaussian(d, d, DType::f64);
-      Random random(seed_, Stream::rotation, static_cast<std::uint32_t>(d));
+      Random random(settings_.seed, Stream::rotation, static_cast<std::uint32_t>(d));
       auto v = gaussian.view<double>();
       for (Int i = 0; i < d; ++i) random.normals(group * d + i, {v.line(i), static_cast<std::size_t>(d)});
       kept = blas::qr(gaussian).q;
@@ -51,8 +52,8 @@ class Orthogonal : public CosineMap {
   mutable std::map<std::pair<Int, Int>, Matrix> rotations_;
 };
 
-const RegisteredFeatureMap<Orthogonal> orthogonal("orthogonal",
-                                                  "sqrt(2/p) cos(omega_j.x + b_j), omega_j orthogonal in groups of d");
+const RegisteredFeatureMap<Orthogonal> orthogonal(
+    {.name = "orthogonal", .formula = "sqrt(2/p) cos(omega_j.x + b_j), omega_j orthogonal in groups of d"});
 
 }  // namespace
 }  // namespace kbcd

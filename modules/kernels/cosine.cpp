@@ -10,9 +10,12 @@ class Cosine : public KernelOf<Cosine, Metric::cosine> {
   std::string name() const override { return "cosine"; }
   template <class Array>
   void operator()(Array&) const {}
+  double value(std::span<const double> x, std::span<const double> y) const override {
+    return metric_value(Metric::cosine, x, y);
+  }
 };
 
-const RegisteredKernel<Cosine> cosine("cosine", {}, "x.y / (|x| |y|)");
+const RegisteredKernel<Cosine> cosine({.name = "cosine", .formula = "x.y / (|x| |y|)"});
 
 }  // namespace
 }  // namespace kbcd

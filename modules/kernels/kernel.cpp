@@ -32,51 +32,44 @@ Metric parse_metric(const std::string& text) {
   fail("kernel.custom: metric: one of dot, cosine, sqeuclidean, manhattan expected, got '{}'", text);
 }
 
-Params::Params(std::string owner, std::map<std::string, double> values, const std::vector<std::string>& known)
-    : owner_(std::move(owner)), values_(std::move(values)) {
-  for (auto& [key, value] : values_) {
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      complain(known.empty() ? fmt::format("it takes no options, got '{}'", key)
-                             : fmt::format("unknown option '{}'; known: {}", key, fmt::join(known, ", ")));
-    if (!std::isfinite(value)) complain(fmt::format("{} must be a finite number, got {}", key, value));
-  }
-}
-
-double Params::positive(const std::string& key, double otherwise) const {
-  double value = any(key, otherwise);
-  if (!(value > 0)) complain(fmt::format("{} > 0 expected, got {}", key, value));
-  return value;
-}
-
-double Params::any(const std::string& key, double otherwise) const {
-  auto it = values_.find(key);
-  return it == values_.end() ? otherwise : it->second;
-}
-
-double Params::gamma_or_sigma(double (*gamma_of_sigma)(double)) const {
-  if (has("gamma") == has("sigma")) complain("exactly one of sigma and gamma expected");
-  double gamma = has("gamma") ? positive("gamma", 0) : gamma_of_sigma(positive("sigma", 0));
-  if (!(gamma > 1e-30 && gamma < 1e30)) complain(fmt::format("gamma = {:.3g} is beyond what f32 holds", gamma));
-  return gamma;
-}
-
-void Params::complain(const std::string& message) const {
-  fail("{}: {}", owner_, message);
-}
-
 void Kernel::frequency(std::uint64_t, Int, std::span<double>) const {
+  std::string with;
+  for (auto& format : formats())
+    if (format.has_frequencies) with += (with.empty() ? "" : ", ") + format.name;
   fail(
-      "the {} kernel has no random Fourier features: it is not translation-invariant, or its measure is not "
-      "known; "
-      "rbf, laplacian and matern have them",
-      name());
+      "the {} kernel has no random Fourier features: it is not translation-invariant, or its measure is not known; "
+      "kernels that have them: {}",
+      name(), with);
 }
 
 std::string describe(const Kernel& kernel) {
-  std::string params;
-  for (auto& [key, value] : kernel.params())
-    params += fmt::format("{}{}={:.6g}", params.empty() ? "" : ", ", key, value);
-  return kernel.name() + "{" + params + "}";
+  return fmt::format("{}{{{}}}", kernel.name(), text_of(kernel.params()));
+}
+
+double metric_value(Metric metric, std::span<const double> x, std::span<const double> y) {
+  double dot = 0, xx = 0, yy = 0, squares = 0, steps = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    dot += x[i] * y[i], xx += x[i] * x[i], yy += y[i] * y[i];
+    squares += (x[i] - y[i]) * (x[i] - y[i]);
+    steps += std::abs(x[i] - y[i]);
+  }
+  switch (metric) {
+    case Metric::dot:
+      return dot;
+    case Metric::cosine:
+      return xx > 0 && yy > 0 ? dot / (std::sqrt(xx) * std::sqrt(yy)) : 0;
+    case Metric::sqeuclidean:
+      return squares;
+    case Metric::manhattan:
+      return steps;
+  }
+  return 0;
+}
+
+double gamma_or_sigma(const Params& params, double (*gamma_of_sigma)(double)) {
+  double gamma = params.has("gamma") ? params.number("gamma") : gamma_of_sigma(params.number("sigma"));
+  if (!(gamma > 1e-30 && gamma < 1e30)) params.complain(fmt::format("gamma = {:.3g} is beyond what f32 holds", gamma));
+  return gamma;
 }
 
 const std::vector<KernelFormat>& kernel_formats() {

@@ -1,13 +1,12 @@
 // Kernels K(x, y) = kappa(metric(x, y)).
 //
-// A kernel is one file: a class with its formula on top, derived from KernelOf, and `static const
-// RegisteredKernel<…>` at its end. The panel machinery computes the metric through one gemm; kappa works in
-// place.
+// A kernel is one file: a class with its formula on top, derived from KernelOf, and `const RegisteredKernel<…>` with
+// its declaration at its end, from which checks, help, the flags of the commands and the contract tests come. The panel
+// machinery computes the metric through one gemm; kappa works in place.
 #pragma once
 
 #include <Eigen/Core>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "core/matrix.hpp"
 #include "core/random.hpp"
+#include "modules/params/params.hpp"
 
 namespace kbcd {
 
@@ -23,28 +23,11 @@ enum class Metric { dot, cosine, sqeuclidean, manhattan };
 const char* name(Metric metric);
 Metric parse_metric(const std::string& text);
 
-// Named numbers such as {sigma = 5}; what is not `known` is an error that lists what is.
-class Params {
- public:
-  Params(std::string owner, std::map<std::string, double> values, const std::vector<std::string>& known);
-
-  bool has(const std::string& key) const { return values_.contains(key); }
-  double positive(const std::string& key, double otherwise) const;
-  double any(const std::string& key, double otherwise) const;
-  // gamma from `gamma`, or from `sigma` by the formula; exactly one of the two.
-  double gamma_or_sigma(double (*gamma_of_sigma)(double)) const;
-  [[noreturn]] void complain(const std::string& message) const;
-
- private:
-  std::string owner_;
-  std::map<std::string, double> values_;
-};
-
 class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::string name() const = 0;
-  virtual std::map<std::string, double> params() const { return {}; }  // every one, derived ones too
+  virtual Values params() const { return {}; }  // every one, derived ones too
   virtual Metric metric() const = 0;
   virtual bool is_linear() const { return false; }  // K(x, y) = x·y, which factors
 
@@ -56,14 +39,24 @@ class Kernel {
   // omega ~ the spectral measure of a translation-invariant kernel (Bochner), as number j of (seed, stream).
   virtual void frequency(std::uint64_t seed, Int j, std::span<double> omega) const;
   virtual bool isotropic() const { return false; }  // that measure depends on |omega| alone
+
+  // K(x, y) of two points as the textbooks write it, without kappa: what the tests compare with.
+  virtual double value(std::span<const double> x, std::span<const double> y) const = 0;
 };
 
 std::string describe(const Kernel& kernel);  // "rbf{gamma=0.02, sigma=5}"
+
+// metric(x, y) of two points, by a plain loop.
+double metric_value(Metric metric, std::span<const double> x, std::span<const double> y);
+
+// gamma from `gamma`, or from `sigma` by the formula; refused where f32 does not hold it.
+double gamma_or_sigma(const Params& params, double (*gamma_of_sigma)(double));
 
 // Lets a kernel write kappa once, on an Eigen array expression of either type.
 template <class Derived, Metric metric_>
 class KernelOf : public Kernel {
  public:
+  static constexpr Metric own_metric = metric_;
   Metric metric() const override { return metric_; }
   void kappa(View<float> values) const override { lines(values); }
   void kappa(View<double> values) const override { lines(values); }
@@ -78,22 +71,31 @@ class KernelOf : public Kernel {
   }
 };
 
-struct KernelFormat {
-  std::string name;
-  std::vector<std::string> params;
-  std::string formula;
-  std::function<std::shared_ptr<Kernel>(std::map<std::string, double>)> make;
+struct KernelDeclaration {
+  std::string name, formula;
+  std::vector<Param> params = {};
+  // The parameter that grows with the distances of the data. Where it has no value of its own and is not given, the
+  // commands take half the median distance.
+  std::optional<std::string> width = {};
 };
 
-const std::vector<KernelFormat>& kernel_formats();
+struct KernelFormat : KernelDeclaration {
+  Metric metric;
+  bool has_frequencies;
+  std::function<std::shared_ptr<Kernel>(const Params&)> build;
+
+  std::shared_ptr<Kernel> make(const Values& given) const { return build(Params("kernel." + name, params, given)); }
+};
+
+const std::vector<KernelFormat>& kernel_formats();  // by name
 void register_kernel(KernelFormat format);
 
 template <class K>
 struct RegisteredKernel {
-  RegisteredKernel(const char* name, std::vector<std::string> params, const char* formula) {
-    register_kernel({name, params, formula, [=](std::map<std::string, double> values) {
-                       return std::make_shared<K>(Params(std::string("kernel.") + name, std::move(values), params));
-                     }});
+  explicit RegisteredKernel(KernelDeclaration declared) {
+    constexpr bool has_frequencies = !std::is_same_v<decltype(&K::frequency), decltype(&Kernel::frequency)>;
+    register_kernel({std::move(declared), K::own_metric, has_frequencies,
+                     [](const Params& params) { return std::make_shared<K>(params); }});
   }
 };
 

@@ -9,10 +9,10 @@ namespace {
 
 class Laplacian : public KernelOf<Laplacian, Metric::manhattan> {
  public:
-  explicit Laplacian(const Params& p) : gamma_(p.gamma_or_sigma([](double sigma) { return 1 / sigma; })) {}
+  explicit Laplacian(const Params& p) : gamma_(gamma_or_sigma(p, [](double sigma) { return 1 / sigma; })) {}
 
   std::string name() const override { return "laplacian"; }
-  std::map<std::string, double> params() const override { return {{"gamma", gamma_}, {"sigma", 1 / gamma_}}; }
+  Values params() const override { return {{"gamma", gamma_}, {"sigma", 1 / gamma_}}; }
 
   template <class Array>
   void operator()(Array& t) const {
@@ -25,11 +25,21 @@ class Laplacian : public KernelOf<Laplacian, Metric::manhattan> {
       omega[i] = gamma_ * std::tan(std::numbers::pi * (random.uniform(j, i) - 0.5));
   }
 
+  double value(std::span<const double> x, std::span<const double> y) const override {
+    return std::exp(-gamma_ * metric_value(Metric::manhattan, x, y));
+  }
+
  private:
   double gamma_;
 };
 
-const RegisteredKernel<Laplacian> laplacian("laplacian", {"gamma", "sigma"}, "exp(-gamma |x-y|_1), gamma = 1/sigma");
+const RegisteredKernel<Laplacian> laplacian({
+    .name = "laplacian",
+    .formula = "exp(-gamma |x-y|_1), gamma = 1/sigma",
+    .params = {{.name = "gamma", .help = "1/sigma", .kind = Kind::positive, .instead_of = "sigma"},
+               {.name = "sigma", .help = "the width", .kind = Kind::positive, .required = true}},
+    .width = "sigma",
+});
 
 }  // namespace
 }  // namespace kbcd

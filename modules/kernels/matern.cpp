@@ -11,13 +11,10 @@ namespace {
 
 class Matern : public KernelOf<Matern, Metric::sqeuclidean> {
  public:
-  explicit Matern(const Params& p) : nu_(p.any("nu", 1.5)), sigma_(p.positive("sigma", 1)) {
-    if (!p.has("sigma")) p.complain("sigma expected");
-    if (nu_ != 0.5 && nu_ != 1.5 && nu_ != 2.5) p.complain(fmt::format("nu of 0.5, 1.5 or 2.5 expected, got {}", nu_));
-  }
+  explicit Matern(const Params& p) : nu_(p.number("nu")), sigma_(p.number("sigma")) {}
 
   std::string name() const override { return "matern"; }
-  std::map<std::string, double> params() const override { return {{"nu", nu_}, {"sigma", sigma_}}; }
+  Values params() const override { return {{"nu", nu_}, {"sigma", sigma_}}; }
 
   template <class Array>
   void operator()(Array& t) const {
@@ -39,13 +36,24 @@ class Matern : public KernelOf<Matern, Metric::sqeuclidean> {
   }
   bool isotropic() const override { return true; }
 
+  double value(std::span<const double> x, std::span<const double> y) const override {
+    double r = std::sqrt(metric_value(Metric::sqeuclidean, x, y)) / sigma_;
+    if (nu_ == 0.5) return std::exp(-r);
+    if (nu_ == 1.5) return (1 + std::sqrt(3) * r) * std::exp(-std::sqrt(3) * r);
+    return (1 + std::sqrt(5) * r + 5 * r * r / 3) * std::exp(-std::sqrt(5) * r);
+  }
+
  private:
   double nu_, sigma_;
 };
 
-const RegisteredKernel<Matern> matern("matern", {"nu", "sigma"},
-                                      "nu = 0.5: exp(-r), 1.5: (1+t) exp(-t), 2.5: (1+t+t^2/3) exp(-t); "
-                                      "r = |x-y|/sigma, t = sqrt(2 nu) r");
+const RegisteredKernel<Matern> matern({
+    .name = "matern",
+    .formula = "nu = 0.5: exp(-r), 1.5: (1+t) exp(-t), 2.5: (1+t+t^2/3) exp(-t); r = |x-y|/sigma, t = sqrt(2 nu) r",
+    .params = {{.name = "nu", .help = "smoothness", .kind = Kind::one_of, .choices = {0.5, 1.5, 2.5}, .otherwise = 1.5},
+               {.name = "sigma", .help = "the width", .kind = Kind::positive, .required = true}},
+    .width = "sigma",
+});
 
 }  // namespace
 }  // namespace kbcd

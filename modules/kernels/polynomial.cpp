@@ -8,15 +8,10 @@ namespace {
 
 class Polynomial : public KernelOf<Polynomial, Metric::dot> {
  public:
-  explicit Polynomial(const Params& p)
-      : degree_(p.positive("degree", 3)), gamma_(p.positive("gamma", 1)), c_(p.any("c", 1)) {
-    if (degree_ != std::floor(degree_) || degree_ > 64)
-      p.complain(fmt::format("a whole degree from 1 to 64 expected, got {}", degree_));
-    if (c_ < 0) p.complain(fmt::format("c >= 0 expected (else it is no kernel), got {}", c_));
-  }
+  explicit Polynomial(const Params& p) : degree_(p.number("degree")), gamma_(p.number("gamma")), c_(p.number("c")) {}
 
   std::string name() const override { return "polynomial"; }
-  std::map<std::string, double> params() const override { return {{"degree", degree_}, {"gamma", gamma_}, {"c", c_}}; }
+  Values params() const override { return {{"degree", degree_}, {"gamma", gamma_}, {"c", c_}}; }
 
   template <class Array>
   void operator()(Array& t) const {
@@ -28,12 +23,21 @@ class Polynomial : public KernelOf<Polynomial, Metric::dot> {
     }
   }
 
+  double value(std::span<const double> x, std::span<const double> y) const override {
+    return std::pow(gamma_ * metric_value(Metric::dot, x, y) + c_, degree_);
+  }
+
  private:
   double degree_, gamma_, c_;
 };
 
-const RegisteredKernel<Polynomial> polynomial("polynomial", {"degree", "gamma", "c"},
-                                              "(gamma x.y + c)^degree; degree = 3, gamma = 1, c = 1 unless given");
+const RegisteredKernel<Polynomial> polynomial({
+    .name = "polynomial",
+    .formula = "(gamma x.y + c)^degree",
+    .params = {{.name = "degree", .help = "the power", .kind = Kind::count, .most = 64, .otherwise = 3},
+               {.name = "gamma", .help = "the factor of x.y", .kind = Kind::positive, .otherwise = 1},
+               {.name = "c", .help = "the constant", .kind = Kind::not_negative, .otherwise = 1}},
+});
 
 }  // namespace
 }  // namespace kbcd

@@ -8,12 +8,10 @@ namespace {
 
 class Rbf : public KernelOf<Rbf, Metric::sqeuclidean> {
  public:
-  explicit Rbf(const Params& p) : gamma_(p.gamma_or_sigma([](double sigma) { return 1 / (2 * sigma * sigma); })) {}
+  explicit Rbf(const Params& p) : gamma_(gamma_or_sigma(p, [](double sigma) { return 1 / (2 * sigma * sigma); })) {}
 
   std::string name() const override { return "rbf"; }
-  std::map<std::string, double> params() const override {
-    return {{"gamma", gamma_}, {"sigma", std::sqrt(1 / (2 * gamma_))}};
-  }
+  Values params() const override { return {{"gamma", gamma_}, {"sigma", std::sqrt(1 / (2 * gamma_))}}; }
 
   template <class Array>
   void operator()(Array& t) const {
@@ -26,11 +24,21 @@ class Rbf : public KernelOf<Rbf, Metric::sqeuclidean> {
   }
   bool isotropic() const override { return true; }
 
+  double value(std::span<const double> x, std::span<const double> y) const override {
+    return std::exp(-gamma_ * metric_value(Metric::sqeuclidean, x, y));
+  }
+
  private:
   double gamma_;
 };
 
-const RegisteredKernel<Rbf> rbf("rbf", {"gamma", "sigma"}, "exp(-gamma |x-y|^2), gamma = 1/(2 sigma^2)");
+const RegisteredKernel<Rbf> rbf({
+    .name = "rbf",
+    .formula = "exp(-gamma |x-y|^2), gamma = 1/(2 sigma^2)",
+    .params = {{.name = "gamma", .help = "1/(2 sigma^2)", .kind = Kind::positive, .instead_of = "sigma"},
+               {.name = "sigma", .help = "the width", .kind = Kind::positive, .required = true}},
+    .width = "sigma",
+});
 
 }  // namespace
 }  // namespace kbcd

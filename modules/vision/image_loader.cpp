@@ -45,10 +45,11 @@ LoadedImages load_idx(const std::string& path, const ImageOptions& o) {
     shape = idx_shape(path);
     if (!labels) labels = labels_beside(path);
   });
-  LoadOptions options{.rows = o.rows, .dtype = DType::f32, .scale = false};
+  Values options = {{"dtype", DType::f32}, {"scale", false}};
+  if (o.rows) options.emplace("rows", *o.rows);
   LoadedImages loaded{Images(load(path, options).x, shape)};
   if (!labels) return loaded;
-  loaded.y = load(*labels, {.dtype = DType::f32}).x;
+  loaded.y = load(*labels, {{"dtype", DType::f32}}).x;
   require(o.rows || loaded.y->n() == loaded.images.n(), "{} has {} pictures, {} has {} labels", path, loaded.images.n(),
           *labels, loaded.y->n());
   require(loaded.y->n() >= loaded.images.n(), "{}: {} labels expected, got {}", *labels, loaded.images.n(),

@@ -23,7 +23,7 @@ local rooms = {
 }
 -- Tables of the runtime that the library uses and does not show.
 local own = { docs = true, terminal = true, job = true, timing = true, memory = true, library = true, files = true,
-  signals = true }
+  signals = true, kernels = true, maps = true, loaders = true }
 
 local room_of = {}
 for room, names in pairs(rooms) do for _, name in ipairs(names) do room_of[name] = room end end

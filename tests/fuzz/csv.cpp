@@ -17,12 +17,12 @@ std::vector<Bytes> seeds() {
 }
 
 void parse(const std::string& path, unsigned choice) {
-  load(path, pick<LoadOptions>(choice, {{},
-                                        {.dtype = DType::f32, .label = {ColumnName(Int{0})}},
-                                        {.rows = 1, .label = {ColumnName(Int{2})}},
-                                        {.header = true, .label = {ColumnName("kind")}},
-                                        {.header = false, .label = {ColumnName(Int{1}), ColumnName(Int{0})}},
-                                        {.names = true}}));
+  load(path, pick<Values>(choice, {{},
+                                   {{"dtype", DType::f32}, {"label", 1}},
+                                   {{"rows", 1}, {"label", 3}},
+                                   {{"header", true}, {"label", "kind"}},
+                                   {{"header", false}, {"label", std::vector<Value>{2, 1}}},
+                                   {{"names", true}}}));
 }
 
 }  // namespace kbcd::fuzz

@@ -28,7 +28,7 @@ std::vector<Bytes> seeds() {
 }
 
 void parse(const std::string& path, unsigned choice) {
-  load(path, pick<LoadOptions>(choice, {{}, {.rows = 1}, {.dtype = DType::f32}}));
+  load(path, pick<Values>(choice, {{}, {{"rows", 1}}, {{"dtype", DType::f32}}}));
 }
 
 }  // namespace kbcd::fuzz

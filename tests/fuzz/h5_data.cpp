@@ -19,7 +19,7 @@ std::vector<Bytes> seeds() {
 }
 
 void parse(const std::string& path, unsigned choice) {
-  load(path, pick<LoadOptions>(choice, {{}, {.path = "/g/x"}, {.dtype = DType::f32, .path = "/y"}, {.rows = 1}}));
+  load(path, pick<Values>(choice, {{}, {{"path", "/g/x"}}, {{"dtype", DType::f32}, {"path", "/y"}}, {{"rows", 1}}}));
 }
 
 }  // namespace kbcd::fuzz

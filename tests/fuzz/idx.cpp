@@ -19,7 +19,7 @@ std::vector<Bytes> seeds() {
 }
 
 void parse(const std::string& path, unsigned choice) {
-  load(path, pick<LoadOptions>(choice, {{}, {.dtype = DType::f64}, {.rows = 1}, {.scale = false}}));
+  load(path, pick<Values>(choice, {{}, {{"dtype", DType::f64}}, {{"rows", 1}}, {{"scale", false}}}));
 }
 
 }  // namespace kbcd::fuzz

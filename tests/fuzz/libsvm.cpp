@@ -15,10 +15,10 @@ std::vector<Bytes> seeds() {
 }
 
 void parse(const std::string& path, unsigned choice) {
-  load(path, pick<LoadOptions>(choice, {{},
-                                        {.dtype = DType::f32, .sparse = true},
-                                        {.rows = 2, .sparse = false, .features = 7},
-                                        {.sparse = true, .features = 1000}}));
+  load(path, pick<Values>(choice, {{},
+                                   {{"dtype", DType::f32}, {"sparse", true}},
+                                   {{"rows", 2}, {"sparse", false}, {"features", 7}},
+                                   {{"sparse", true}, {"features", 1000}}}));
 }
 
 }  // namespace kbcd::fuzz

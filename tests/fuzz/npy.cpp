@@ -17,7 +17,7 @@ std::vector<Bytes> seeds() {
 }
 
 void parse(const std::string& path, unsigned choice) {
-  load(path, pick<LoadOptions>(choice, {{}, {.dtype = DType::f32}, {.rows = 1}, {.scale = true}}));
+  load(path, pick<Values>(choice, {{}, {{"dtype", DType::f32}}, {{"rows", 1}}, {{"scale", true}}}));
 }
 
 }  // namespace kbcd::fuzz

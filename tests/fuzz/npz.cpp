@@ -17,7 +17,7 @@ std::vector<Bytes> seeds() {
 }
 
 void parse(const std::string& path, unsigned choice) {
-  load(path, pick<LoadOptions>(choice, {{}, {.member = "x"}, {.rows = 1, .member = "y"}}));
+  load(path, pick<Values>(choice, {{}, {{"member", "x"}}, {{"rows", 1}, {"member", "y"}}}));
 }
 
 }  // namespace kbcd::fuzz

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "modules/data/loader.hpp"
 #include "tests/support/bytes.hpp"
 #include "tests/support/messages.hpp"
-#include "modules/data/loader.hpp"
 #include "tests/support/reference.hpp"
 
 namespace kbcd::tests {
@@ -63,7 +63,7 @@ inline std::size_t step() {
 // Whether every rank refuses the file; it must do so with the same words, by name, without any large allocation, and in
 // no other way.
 inline std::size_t largest_allocation = 0;
-inline std::string refusal(const std::string& path, const LoadOptions& options = {}) {
+inline std::string refusal(const std::string& path, const Values& options = {}) {
   std::string message;
   largest_allocation = 0;
   memory::set_allocation_hook([](std::size_t bytes) { largest_allocation = std::max(largest_allocation, bytes); });
@@ -81,7 +81,7 @@ inline std::string refusal(const std::string& path, const LoadOptions& options =
   return message;
 }
 
-inline bool refuses(const std::string& path, const LoadOptions& options = {}) {
+inline bool refuses(const std::string& path, const Values& options = {}) {
   return !refusal(path, options).empty();
 }
 

@@ -13,11 +13,12 @@
 #include "core/comm.hpp"
 #include "core/error.hpp"
 #include "core/matrix.hpp"
+#include "modules/params/params.hpp"
 
 namespace kbcd::tests {
 
 using Dense = Eigen::MatrixXd;
-using Parameters = std::map<std::string, double>;
+using Parameters = Values;
 
 constexpr DType both_types[] = {DType::f32, DType::f64};
 

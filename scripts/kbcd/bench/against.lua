@@ -7,6 +7,7 @@
 local cjson = require "cjson"
 local kbcd = require "kbcd"
 local outside_mpi = require "kbcd.support.outside_mpi"
+local streams = require "kbcd.support.streams"
 local data, fit, launch = require "kbcd.bench.data", require "kbcd.bench.fit", require "kbcd.bench.launch"
 
 local against, seed = {}, 1
@@ -54,7 +55,7 @@ local function compare(bench, folder, name, s, n, bar)
   local images = bench.images()
   images.n = n
   if s.method == "nystrom" then
-    local J = kbcd.Index.sample(n, s.p, { seed = seed, stream = 1 })  -- as nystrom.lua draws them
+    local J = kbcd.Index.sample(n, s.p, { seed = seed, stream = streams.centres })  -- as nystrom.lua draws them
     write(folder .. "/centers.npy", kbcd.DataSet(kbcd.Matrix{ J:totable() }:t():clone()))
   end
   local theirs = peer{ folder = folder, method = s.method, n = n, p = s.p, gamma = 1 / (2 * data.sigma ^ 2),

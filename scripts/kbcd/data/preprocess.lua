@@ -4,6 +4,7 @@
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
+local streams = require "kbcd.support.streams"
 local Matrix = kbcd.Matrix
 
 local preprocess = { kinds = { "standardize", "scale01", "unit-norm" } }
@@ -74,6 +75,6 @@ end
 
 runtime.docs["preprocess.order"] = [[preprocess.order(n, seed)
 The order that `--shuffle` puts n training rows in: row i of the shuffled data is row order[i] of the files.]]
-function preprocess.order(n, seed) return kbcd.Index.permutation(n, { seed = seed, stream = 76 }) end
+function preprocess.order(n, seed) return kbcd.Index.permutation(n, { seed = seed, stream = streams.shuffle }) end
 
 return preprocess

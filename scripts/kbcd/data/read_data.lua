@@ -1,40 +1,42 @@
--- read_data(name, options [, d]): kbcd.load for the commands, where f.h5:/dataset and f.npz:array name a part of a file.
--- Given d, formats that leave out zeros (libsvm) are read as rows of d numbers.
+-- read_data(name, options [, d]): kbcd.load for the commands, where FILE:PART names a part of a file (f.h5:/dataset,
+-- f.npz:array), whose format says which option that is. Given d, formats that leave out zeros are read as rows of d numbers.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 
 -- A file that is there, and no pipe, which would be waited for.
-local function begins_with(path, magic)
+local function readable(path)
   if not runtime.files.is_file(path) then return false end
   local file = io.open(path, "rb")
-  local start = file and file:read(#magic)
   if file then file:close() end
-  return start == magic
+  return file ~= nil
 end
 
 -- The file that a name is of, and the part of it, if it names one.
 local function file_of(name)
   local file, part = name:match("^(.+):([^:]+)$")
-  if file and not begins_with(name, "") and begins_with(file, "") then return file, part end
+  if file and not readable(name) and readable(file) then return file, part end
   return name
+end
+
+-- The declaration of the loader that reads a file; nil where there is none, which kbcd.load will tell.
+local function loader_of(file)
+  local good, loader = readable(file), nil
+  if good then good, loader = pcall(runtime.loaders.of, file) end
+  return good and loader or nil
 end
 
 local function read(_, name, options, d)
   local o = {}
   for key, value in pairs(options or {}) do o[key] = value end
   local file, part = file_of(name)
-  if part then
-    o[begins_with(file, "PK") and "member" or "path"] = part
-    return kbcd.load(file, o)
+  local loader = loader_of(file)
+  if part and loader then
+    if not loader.part then error(("%s: a %s file has no parts to name behind a colon"):format(name, loader.name), 0) end
+    o[loader.part] = part
   end
-  if d then
-    o.features = d
-    local good, X, y, classes = pcall(kbcd.load, name, o)
-    if good then return X, y, classes end
-    o.features = nil  -- of no use for this format; what else is wrong shows again
-  end
-  return kbcd.load(name, o)
+  if d and loader and loader.columns then o[loader.columns] = d end
+  return kbcd.load(file, o)
 end
 
-return setmetatable({ file_of = file_of }, { __call = read })
+return setmetatable({ file_of = file_of, loader_of = loader_of }, { __call = read })

@@ -5,6 +5,7 @@
 
 local kbcd = require "kbcd"
 local read_data = require "kbcd.data.read_data"
+local streams = require "kbcd.support.streams"
 
 -- y from a file of its own: numbers, or one CSV column of names, which come second.
 local function read_labels(y)
@@ -54,7 +55,7 @@ end
 local function hold_out(data, share, seed)
   local count = math.floor(data.X.n * share)
   if count < 1 then return end
-  local order = kbcd.Index.permutation(data.X.n, { seed = seed, stream = 77 })
+  local order = kbcd.Index.permutation(data.X.n, { seed = seed, stream = streams.hold_out })
   local function part(first, last)
     local I = order:slice(first, last):sorted()
     return data.X:subset(I), data.y:subset(I)

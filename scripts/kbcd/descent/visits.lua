@@ -13,15 +13,15 @@ local Index = kbcd.Index
 
 -- The blocks of the partition, as a list of Index.
 local function partition(o, count, epoch)
-  local stream = streams.partition(o.partition == "fresh" and epoch or 0)
+  local stream = streams.partition(o.partition == "fresh" and epoch or nil)
   return Index.permutation(count, { seed = o.seed, stream = stream }):partition(o.b)
 end
 
 local function in_order(_, o, count, epoch, order)
   local fresh, blocks = o.partition == "fresh", partition(o, count, epoch)
   local function permuted(e) return Index.permutation(#blocks, { seed = o.seed, stream = streams.order(e) }) end
-  local now = permuted(order == "fixed" and 0 or epoch)
-  local first = fresh and now or permuted(order == "fixed" and 0 or 1)
+  local now = permuted(order ~= "fixed" and epoch or nil)
+  local first = fresh and now or permuted(order ~= "fixed" and 1 or nil)
   local parts, visits, places, before = {}, {}, {}, 0
   for place = 1, #blocks do places[first[place]] = place end
   for done = 1, #blocks do parts[done] = blocks[now[done]] end

@@ -3,6 +3,7 @@
 -- Each λ takes the coefficients of the nearest λ of that model.
 
 local kbcd = require "kbcd"
+local streams = require "kbcd.support.streams"
 local Index = kbcd.Index
 
 local piece = 4096  -- rows at a time
@@ -47,7 +48,7 @@ local function centers(run, m, p)
       if #list < p and not taken[places[i]] then list[#list + 1], taken[places[i]] = places[i], true end
     end
   end)
-  local order, i = Index.permutation(run.X.n, { seed = run.o.seed, stream = 1 }), 0
+  local order, i = Index.permutation(run.X.n, { seed = run.o.seed, stream = streams.centers }), 0
   while #list < p do
     i = i + 1
     if not taken[order[i]] then list[#list + 1] = order[i] end

@@ -39,9 +39,21 @@ local function fill(text, indent)
   return table.concat(lines, "\n")
 end
 
+-- The heading, then the text, in which a line that begins with blanks stays one, as far to the right.
 local function entry(text)
   local heading, body = text:match("^([^\n]*)\n?(.*)$")
-  return heading .. "\n" .. fill(body, "    ")
+  local lines, part, indent = { heading }, {}, ""
+  local function finish() lines[#lines + 1] = fill(table.concat(part, " "), "    " .. indent) end
+  for line in (body .. "\n"):gmatch("(.-)\n") do
+    local blanks = line:match("^  +")
+    if blanks then
+      finish()
+      part, indent = {}, blanks
+    end
+    part[#part + 1] = line
+  end
+  finish()
+  return table.concat(lines, "\n")
 end
 
 local function overview()

@@ -12,6 +12,7 @@
 local kbcd = require "kbcd"
 local targets = require "kbcd.descent.targets"
 local runtime = require "kbcd.runtime"
+local streams = require "kbcd.support.streams"
 local options = require "kbcd.descent.options"
 local Index = kbcd.Index
 
@@ -107,7 +108,7 @@ function rates.system(method, X, Y, given)
     return kbcd.allreduce(Z:gram("f64")):add_diagonal(ridge), kbcd.allreduce(Z:t() * Y)
   end
   if o.p > n then error(("rates.system: p = %d is larger than n = %d"):format(o.p, n), 2) end
-  local J = Index.sample(n, o.p, { seed = o.seed, stream = 1 })
+  local J = Index.sample(n, o.p, { seed = o.seed, stream = streams.centres })
   local K_J = kbcd.KernelBlock(X, J, o.kernel)
   local H = kbcd.allreduce(K_J:gram("f64")):add(K_J:rows(J), ridge)
   return H:add_diagonal(ridge * o.gamma), kbcd.allreduce(K_J:t() * Y)

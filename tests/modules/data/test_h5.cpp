@@ -194,22 +194,22 @@ BOOST_AUTO_TEST_CASE(sparse_rows_come_back) {
 BOOST_AUTO_TEST_CASE(each_rank_loads_its_rows) {
   Name name;
   write_sample(name.path);
-  LoadOptions options;
+  Values options;
   BOOST_TEST(fails_with([&] { load(name.path, options); }, {"path", "/X, /g/y, /words"}));
-  options.path = "/nothing";
+  options.insert_or_assign("path", "/nothing");
   BOOST_TEST(fails_with([&] { load(name.path, options); }, {"/nothing", "/X, /g/y, /words"}));
-  options.path = "/words";
+  options.insert_or_assign("path", "/words");
   BOOST_TEST(fails_with([&] { load(name.path, options); }, {"/words", "/X, /g/y"}));
-  options.path = "X";
+  options.insert_or_assign("path", "X");
   auto x = load(name.path, options).x;
   BOOST_TEST((x.n() == 11 && x.d() == 3 && x.dtype() == DType::f32));
   BOOST_TEST(largest_difference(x.local(), counting(x.local().rows(), 3, DType::f32, 3.0 * x.first())) == 0);
-  options.rows = 5;
+  options.insert_or_assign("rows", 5);
   BOOST_TEST(load(name.path, options).x.n() == 5);
-  options.rows = 12;
+  options.insert_or_assign("rows", 12);
   BOOST_TEST(fails_with([&] { load(name.path, options); }, {"12", "11"}));
-  options.rows.reset();
-  options.scale = true;
+  options.erase("rows");
+  options.insert_or_assign("scale", true);
   BOOST_TEST(fails_with([&] { load(name.path, options); }, {"u8"}));
 }
 
@@ -253,9 +253,9 @@ BOOST_AUTO_TEST_CASE(what_others_write) {
   Name name, other;
   if (comm::rank() == 0) write_foreign(name.path, other.path);
   std::string path = rank_0(name.path);
-  LoadOptions options;
+  Values options;
   auto loaded = [&](const std::string& dataset) {
-    options.path = dataset;
+    options.insert_or_assign("path", dataset);
     return load(path, options).x;
   };
   auto refused = [&](const std::string& dataset, std::vector<std::string> texts) {
@@ -317,8 +317,8 @@ BOOST_AUTO_TEST_CASE(damaged_files_of_others_never_crash) {
     comm::barrier();  // nobody reads the last one any more
     if (comm::rank() == 0) bad.write(content);
     comm::barrier();
-    LoadOptions options;
-    options.path = "/packed";
+    Values options;
+    options.insert_or_assign("path", "/packed");
     try {
       load(path, options);
       return true;

@@ -1,4 +1,5 @@
 // Reading .npy and idx, plain and gzipped: every type and order, each rank its rows; and files that are broken.
+#include "tests/support/declared.hpp"
 #include "tests/support/files.hpp"
 
 namespace kbcd::tests {
@@ -9,7 +10,7 @@ Bytes idx(char type, const std::vector<double>& shape, const Bytes& payload) {
 }
 
 // The file must load, and give each rank exactly its rows.
-void check_loads(const File& file, const Dense& expected, DType type, const LoadOptions& options = {}) {
+void check_loads(const File& file, const Dense& expected, DType type, const Values& options = {}) {
   DataSet x = load(file.path, options).x;
   BOOST_TEST(x.n() == expected.rows());
   BOOST_TEST((x.dtype() == type));
@@ -93,14 +94,14 @@ BOOST_AUTO_TEST_CASE(idx_of_every_type_plain_and_gzipped) {
 BOOST_AUTO_TEST_CASE(options_choose_rows_type_and_scale) {
   Dense all = rows_by_rows(counting(12), 4);
   File file(good_npy), bytes(idx(0x08, {2, 2, 3}, numbers<std::uint8_t>(counting(12))));
-  for (Int rows = 1; rows <= 4; ++rows) check_loads(file, all.topRows(rows), DType::f64, {.rows = rows});
-  check_loads(file, all, DType::f32, {.dtype = DType::f32});
-  check_loads(bytes, rows_by_rows(counting(12), 2), DType::f64, {.dtype = DType::f64, .scale = false});
-  check_loads(File(npy("'|u1'", "(2,)", {0, 51})), rows_by_rows({0, 0.2}, 2), DType::f32, {.scale = true});
-  BOOST_TEST(refuses(file.path, {.rows = 5}));
-  BOOST_TEST(refuses(file.path, {.rows = 0}));
-  BOOST_TEST(refuses(file.path, {.rows = -1}));
-  BOOST_TEST(refuses(file.path, {.scale = true}));
+  for (Int rows = 1; rows <= 4; ++rows) check_loads(file, all.topRows(rows), DType::f64, {{"rows", rows}});
+  check_loads(file, all, DType::f32, {{"dtype", DType::f32}});
+  check_loads(bytes, rows_by_rows(counting(12), 2), DType::f64, {{"dtype", DType::f64}, {"scale", false}});
+  check_loads(File(npy("'|u1'", "(2,)", {0, 51})), rows_by_rows({0, 0.2}, 2), DType::f32, {{"scale", true}});
+  BOOST_TEST(refuses(file.path, {{"rows", 5}}));
+  BOOST_TEST(refuses(file.path, {{"rows", 0}}));
+  BOOST_TEST(refuses(file.path, {{"rows", -1}}));
+  BOOST_TEST(refuses(file.path, {{"scale", true}}));
 }
 
 BOOST_AUTO_TEST_CASE(truncated_files_are_refused_wherever_they_end) {
@@ -187,9 +188,26 @@ BOOST_AUTO_TEST_CASE(numbers_that_cannot_be_used_are_refused) {
       values[at] = value;
       BOOST_TEST(refuses_bytes(npy("'<f8'", "(4, 3)", numbers<double>(values))));
     }
-  BOOST_TEST(refuses(File(npy("'<f8'", "(1,)", numbers<double>({1e300}))).path, {.dtype = DType::f32}));
+  BOOST_TEST(refuses(File(npy("'<f8'", "(1,)", numbers<double>({1e300}))).path, {{"dtype", DType::f32}}));
   Bytes beyond_f64 = npy("'<i8'", "(1,)", Bytes("\x01\x00\x00\x00\x00\x00\x20\x00", 8));  // 2^53 + 1
   BOOST_TEST(refuses_bytes(beyond_f64));
+}
+
+// Every registered loader says what it gives and what its options are.
+BOOST_AUTO_TEST_CASE(declarations_are_complete) {
+  auto declares = [](const std::vector<Param>& params, const std::string& name) {
+    return std::any_of(params.begin(), params.end(), [&](auto& param) { return param.name == name; });
+  };
+  BOOST_TEST(kbcd::loaders().size() >= 6u);
+  for (auto& loader : kbcd::loaders()) {
+    BOOST_TEST(!loader.gives.empty(), loader.name);
+    BOOST_TEST(is_documented(loader.options), loader.name);
+    for (auto& param : common_options()) BOOST_TEST(!declares(loader.options, param.name), loader.name);
+    for (auto& named : {loader.part, loader.columns})
+      if (named) BOOST_TEST(declares(loader.options, *named), loader.name << " " << *named);
+    for (auto& values : good_values(loader.options)) BOOST_CHECK_NO_THROW(Params("load", loader.options, values));
+    for (auto& values : bad_values(loader.options)) BOOST_CHECK_THROW(Params("load", loader.options, values), Error);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

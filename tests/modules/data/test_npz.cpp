@@ -8,7 +8,7 @@ const Bytes x_npy = npy("'<f8'", "(7, 3)", numbers<double>(counting(21)));
 const Bytes y_npy = npy("'|u1'", "(7,)", numbers<std::uint8_t>(counting(7)));
 const std::vector<std::pair<std::string, Bytes>> both = {{"X.npy", x_npy}, {"y.npy", y_npy}};
 
-void check_loads(const Bytes& archive, const Dense& expected, const LoadOptions& options = {}) {
+void check_loads(const Bytes& archive, const Dense& expected, const Values& options = {}) {
   File file(archive);
   Loaded loaded = load(file.path, options);
   BOOST_TEST(loaded.x.n() == expected.rows());
@@ -16,7 +16,7 @@ void check_loads(const Bytes& archive, const Dense& expected, const LoadOptions&
   BOOST_TEST(!loaded.y.has_value());
 }
 
-void check_refused(const Bytes& archive, const std::string& text, const LoadOptions& options = {}) {
+void check_refused(const Bytes& archive, const std::string& text, const Values& options = {}) {
   std::string message = refusal(File(archive).path, options);
   BOOST_TEST(message.find(text) != message.npos, "'" << text << "' expected in: " << message);
   BOOST_TEST(!message.empty(), "not refused; expected: " << text);
@@ -31,11 +31,11 @@ BOOST_AUTO_TEST_CASE(members_are_found_however_they_are_packed) {
   for (bool deflated : {false, true})
     for (bool zip64 : {false, true}) {
       Zip zip{.deflated = deflated, .zip64 = zip64, .comment = deflated ? "a comment" : ""};
-      check_loads(zip.of(both), x, {.member = "X"});
-      check_loads(zip.of(both), y, {.member = "y"});
+      check_loads(zip.of(both), x, {{"member", "X"}});
+      check_loads(zip.of(both), y, {{"member", "y"}});
       check_loads(zip.of({{"arr_0.npy", x_npy}}), x);
-      for (Int rows : {1, 3, 7}) check_loads(zip.of(both), x.topRows(rows), {.rows = rows, .member = "X"});
-      check_loads(zip.of({{"y.npy", y_npy}}), y / 255 * 255, {.dtype = DType::f64});
+      for (Int rows : {1, 3, 7}) check_loads(zip.of(both), x.topRows(rows), {{"rows", rows}, {"member", "X"}});
+      check_loads(zip.of({{"y.npy", y_npy}}), y / 255 * 255, {{"dtype", DType::f64}});
     }
   std::vector<double> many = counting(60000), columns(60000);
   Dense large = rows_by_rows(many, 1000);
@@ -51,11 +51,11 @@ BOOST_AUTO_TEST_CASE(members_are_found_however_they_are_packed) {
 BOOST_AUTO_TEST_CASE(the_member_must_be_named) {
   for (bool zip64 : {false, true}) {
     check_refused(Zip{.zip64 = zip64}.of(both), "X, y");
-    check_refused(Zip{.zip64 = zip64}.of(both), "'Z'", {.member = "Z"});
+    check_refused(Zip{.zip64 = zip64}.of(both), "'Z'", {{"member", "Z"}});
     check_refused(Zip{.zip64 = zip64}.of({}), "no members");
   }
-  check_refused(Zip{}.of(both), "'label'", {.label = {Int{0}}});
-  check_refused(Zip{}.of(both), "rows = 8", {.rows = 8, .member = "X"});
+  check_refused(Zip{}.of(both), "'label'", {{"label", 1}});
+  check_refused(Zip{}.of(both), "rows = 8", {{"rows", 8}, {"member", "X"}});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_numbers_are_refused) {

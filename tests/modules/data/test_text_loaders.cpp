@@ -9,7 +9,7 @@ void check_x(const DataSet& x, const Dense& expected) {
   BOOST_TEST(distance(x.to_dense().local(), share(expected)) == 0);
 }
 
-void check_libsvm(const Bytes& content, const Dense& x, const Dense& y, const LoadOptions& options = {}) {
+void check_libsvm(const Bytes& content, const Dense& x, const Dense& y, const Values& options = {}) {
   for (bool gzip : {false, true}) {
     File file(content, gzip, gzip ? ".svm.gz" : ".svm");
     Loaded loaded = load(file.path, options);
@@ -19,7 +19,7 @@ void check_libsvm(const Bytes& content, const Dense& x, const Dense& y, const Lo
   }
 }
 
-Loaded check_csv(const Bytes& content, const Dense& x, const LoadOptions& options = {}) {
+Loaded check_csv(const Bytes& content, const Dense& x, const Values& options = {}) {
   for (bool gzip : {false, true}) {
     File file(content, gzip, gzip ? ".csv.gz" : ".csv");
     check_x(load(file.path, options).x, x);
@@ -29,7 +29,7 @@ Loaded check_csv(const Bytes& content, const Dense& x, const LoadOptions& option
 
 // The file must be refused with a message that has these texts.
 void check_refused(const Bytes& content, const std::string& extension, const std::vector<std::string>& texts,
-                   const LoadOptions& options = {}) {
+                   const Values& options = {}) {
   for (bool gzip : {false, true}) {
     if (gzip && comm::size() > 1) continue;
     std::string message = refusal(File(content, gzip, extension).path, options);
@@ -80,12 +80,12 @@ BOOST_AUTO_TEST_CASE(a_larger_file_of_either_kind) {
   Sample sample;
   check_libsvm(sample.libsvm, sample.x, sample.y);
   check_libsvm(sample.libsvm.substr(0, sample.libsvm.size() - 1), sample.x, sample.y);
-  check_libsvm("\xEF\xBB\xBF" + sample.libsvm + "\n\n# end", sample.x, sample.y, {.sparse = true});
-  check_libsvm(sample.libsvm, sample.x, sample.y, {.sparse = false});
+  check_libsvm("\xEF\xBB\xBF" + sample.libsvm + "\n\n# end", sample.x, sample.y, {{"sparse", true}});
+  check_libsvm(sample.libsvm, sample.x, sample.y, {{"sparse", false}});
   for (Int rows : {1, 2, 3, 500, 999, 1000})
-    check_libsvm(sample.libsvm, sample.x.topRows(rows), sample.y.topRows(rows), {.rows = rows});
+    check_libsvm(sample.libsvm, sample.x.topRows(rows), sample.y.topRows(rows), {{"rows", rows}});
   for (Int rows : {1, 499, 1000}) {
-    Loaded loaded = check_csv(sample.csv, sample.x.topRows(rows), {.rows = rows, .label = {Int{50}}});
+    Loaded loaded = check_csv(sample.csv, sample.x.topRows(rows), {{"rows", rows}, {"label", 51}});
     check_x(*loaded.y, sample.y.topRows(rows));
   }
 }
@@ -96,22 +96,22 @@ BOOST_AUTO_TEST_CASE(libsvm_small_files) {
   check_libsvm("+1 1:2 3:-.5e1  \r\n-1.5\t2:+7 # 9:9\r\n\r\n0\r\n", table({{2, 0, -5}, {0, 7, 0}, {0, 0, 0}}),
                table({{1}, {-1.5}, {0}}));
   check_libsvm("1,2.5 1:1\n-3,4 2:1\n", table({{1, 0}, {0, 1}}), table({{1, 2.5}, {-3, 4}}));
-  check_libsvm("1 1:1\n2 2:2\n", table({{1, 0, 0, 0}, {0, 2, 0, 0}}), table({{1}, {2}}), {.features = 4});
-  check_libsvm("0\n0\n", table({{0, 0}, {0, 0}}), table({{0}, {0}}), {.features = 2});
+  check_libsvm("1 1:1\n2 2:2\n", table({{1, 0, 0, 0}, {0, 2, 0, 0}}), table({{1}, {2}}), {{"features", 4}});
+  check_libsvm("0\n0\n", table({{0, 0}, {0, 0}}), table({{0}, {0}}), {{"features", 2}});
   check_libsvm("1 1:1e-400\n", table({{0}}), table({{1}}));  // rounds to 0, as 1e-320 rounds to what there is
 }
 
 BOOST_AUTO_TEST_CASE(libsvm_form_and_type) {
-  auto form = [](const Bytes& content, const LoadOptions& options = {}) {
+  auto form = [](const Bytes& content, const Values& options = {}) {
     DataSet x = load(File(content).path, options).x;
     return std::pair(x.sparse(), x.dtype());
   };
   Bytes third = "1 3:1\n2 1:5\n", less = "1 4:1\n2 1:5\n";
   BOOST_TEST((form(third) == std::pair(false, DType::f64)));
   BOOST_TEST((form(less) == std::pair(true, DType::f64)));
-  BOOST_TEST((form(third, {.dtype = DType::f32, .sparse = true}) == std::pair(true, DType::f32)));
-  BOOST_TEST((form(less, {.dtype = DType::f32, .sparse = false}) == std::pair(false, DType::f32)));
-  BOOST_TEST((form(third, {.features = 9}) == std::pair(true, DType::f64)));
+  BOOST_TEST((form(third, {{"dtype", DType::f32}, {"sparse", true}}) == std::pair(true, DType::f32)));
+  BOOST_TEST((form(less, {{"dtype", DType::f32}, {"sparse", false}}) == std::pair(false, DType::f32)));
+  BOOST_TEST((form(third, {{"features", 9}}) == std::pair(true, DType::f64)));
   BOOST_TEST(load(File("1 2147483647:1\n").path, {}).x.d() == 2147483647);
 }
 
@@ -196,17 +196,17 @@ BOOST_AUTO_TEST_CASE(malformed_libsvm) {
 BOOST_AUTO_TEST_CASE(libsvm_that_does_not_fit_its_options) {
   for (const char* content : {"", "\n", "# only\n\n", " \t\r\n"}) check_refused(content, ".svm", {"at least one row"});
   check_refused("1\n2\n", ".svm", {"features"});
-  check_refused("1 1:2\n1 3:2\n", ".svm", {"line 2", "at most 2"}, {.features = 2});
-  check_refused("1 1:2\n", ".svm", {"features"}, {.features = 0});
-  check_refused("1 1:2\n", ".svm", {"features"}, {.features = Int{1} << 40});
-  check_refused("1 1:2\n", ".svm", {"rows = 2", "1"}, {.rows = 2});
-  check_refused("1 1:2\n", ".svm", {"rows"}, {.rows = 0});
-  check_refused("1 1:2\n", ".svm", {"'label'", "libsvm", "sparse, features"}, {.label = {Int{0}}});
-  check_refused("1 1:2\n", ".svm", {"'scale'"}, {.scale = true});
-  check_refused("1 1:1e300\n", ".svm", {"line 1", "f32"}, {.dtype = DType::f32});
+  check_refused("1 1:2\n1 3:2\n", ".svm", {"line 2", "at most 2"}, {{"features", 2}});
+  check_refused("1 1:2\n", ".svm", {"features"}, {{"features", 0}});
+  check_refused("1 1:2\n", ".svm", {"features"}, {{"features", Int{1} << 40}});
+  check_refused("1 1:2\n", ".svm", {"rows = 2", "1"}, {{"rows", 2}});
+  check_refused("1 1:2\n", ".svm", {"rows"}, {{"rows", 0}});
+  check_refused("1 1:2\n", ".svm", {"'label'", "libsvm", "sparse, features"}, {{"label", 1}});
+  check_refused("1 1:2\n", ".svm", {"'scale'"}, {{"scale", true}});
+  check_refused("1 1:1e300\n", ".svm", {"line 1", "f32"}, {{"dtype", DType::f32}});
   Bytes rows;
   for (int i = 0; i < 100; ++i) rows += "1 2147483647:1\n";
-  check_refused(rows, ".svm", {"leave them sparse", "GB"}, {.sparse = false});
+  check_refused(rows, ".svm", {"leave them sparse", "GB"}, {{"sparse", false}});
   Bytes labels = "1";  // so many targets, and many rows without them
   for (int i = 0; i < 30000; ++i) labels += ",1";
   for (int i = 0; i < 10000; ++i) labels += "\n1 1:1";
@@ -222,10 +222,10 @@ BOOST_AUTO_TEST_CASE(csv_of_every_kind) {
         "1,2\n3,4\n-5e-3,6\n",
         " 1 , 2\n\n3,4  \n \r\n-5e-3,6\n", "a,2\n1,2\n3,4\n-5e-3,6"})
     check_csv(content, x);
-  check_csv("1,2\n3,4\n", table({{3, 4}}), {.header = true});
+  check_csv("1,2\n3,4\n", table({{3, 4}}), {{"header", true}});
   check_csv("1\n2\n3\n\n", table({{1}, {2}, {3}}));
   check_csv("x\n1\n2", table({{1}, {2}}));
-  BOOST_TEST((load(File("1,2\n", false, ".csv").path, {.dtype = DType::f32}).x.dtype() == DType::f32));
+  BOOST_TEST((load(File("1,2\n", false, ".csv").path, {{"dtype", DType::f32}}).x.dtype() == DType::f32));
   for (const char* content : {"1,2\n3,4\n", "a,b\n1,2\n3,4\n", "1;2\n3;4", "1\t2\n3\t4\n"})  // without an extension
     check_x(load(File(content).path, {}).x, content[0] == 'a' || content[0] == '1' ? table({{1, 2}, {3, 4}}) : x);
   BOOST_TEST(load(File("1 1:2\n", false, ".csv").path, {}).y.has_value());  // libsvm, whatever its name
@@ -234,23 +234,23 @@ BOOST_AUTO_TEST_CASE(csv_of_every_kind) {
 BOOST_AUTO_TEST_CASE(csv_labels) {
   Bytes content = "x,kind,z\n1,dog,2\n3,\"cat, big\",4\n5,\"dog\",6\n7,Äpfel,8\n9,3e5,1\n";
   Dense x = table({{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 1}});
-  for (const std::vector<ColumnName>& label : {std::vector<ColumnName>{"kind"}, {Int{1}}}) {
-    Loaded loaded = check_csv(content, x, {.label = label});
+  for (const Value& label : {Value("kind"), Value(2)}) {
+    Loaded loaded = check_csv(content, x, {{"label", label}});
     check_x(*loaded.y, table({{2}, {1}, {2}, {3}, {0}}));
     BOOST_TEST((loaded.classes == std::vector<std::string>{"3e5", "cat, big", "dog", "Äpfel"}));
   }
   content = "a,b,c\n1,2,3\n4,5,6\n";
-  Loaded loaded = check_csv(content, table({{2}, {5}}), {.label = {"c", Int{0}}});
+  Loaded loaded = check_csv(content, table({{2}, {5}}), {{"label", std::vector<Value>{"c", 1}}});
   check_x(*loaded.y, table({{3, 1}, {6, 4}}));
   BOOST_TEST(loaded.classes.empty());
   BOOST_TEST(!check_csv(content, table({{1, 2, 3}, {4, 5, 6}})).y.has_value());
-  check_refused(content, ".csv", {"'d'", "a, b, c"}, {.label = {"d"}});
-  check_refused(content, ".csv", {"1..3", "4"}, {.label = {Int{3}}});
-  check_refused(content, ".csv", {"1..3", "0"}, {.label = {Int{-1}}});
-  check_refused(content, ".csv", {"twice"}, {.label = {"a", Int{0}}});
-  check_refused(content, ".csv", {"left for X"}, {.label = {"a", "b", "c"}});
-  check_refused("a,a\n1,2\n", ".csv", {"more than one", "'a'"}, {.label = {"a"}});
-  check_refused("1,2\n", ".csv", {"no header"}, {.label = {"a"}});
+  check_refused(content, ".csv", {"'d'", "a, b, c"}, {{"label", "d"}});
+  check_refused(content, ".csv", {"1..3", "4"}, {{"label", 4}});
+  check_refused(content, ".csv", {"1..3", "0"}, {{"label", 0}});
+  check_refused(content, ".csv", {"twice"}, {{"label", std::vector<Value>{"a", 1}}});
+  check_refused(content, ".csv", {"left for X"}, {{"label", std::vector<Value>{"a", "b", "c"}}});
+  check_refused("a,a\n1,2\n", ".csv", {"more than one", "'a'"}, {{"label", "a"}});
+  check_refused("1,2\n", ".csv", {"no header"}, {{"label", "a"}});
 }
 
 BOOST_AUTO_TEST_CASE(malformed_csv) {
@@ -304,32 +304,32 @@ BOOST_AUTO_TEST_CASE(malformed_csv) {
           int number = 1 + before + 1 + header;
           content += "\n" + line + end;
           for (int i = 0; i < 4 && *end; ++i) content += fmt::format("{},2,1\n", i);
-          check_refused(content, ".csv", {text, fmt::format("line {}", number)}, {.label = {Int{2}}});
+          check_refused(content, ".csv", {text, fmt::format("line {}", number)}, {{"label", 3}});
         }
 }
 
 BOOST_AUTO_TEST_CASE(csv_that_does_not_fit) {
   for (const char* content : {"", "\n", "  \r\n\n"}) check_refused(content, ".csv", {"at least one row"});
-  check_refused("a,b\n", ".csv", {"at least one row", "header"}, {.header = true});
+  check_refused("a,b\n", ".csv", {"at least one row", "header"}, {{"header", true}});
   check_refused("1,2\na,b\n", ".csv", {"line 2", "column 1"});
-  check_refused("a,b\n1,2\n", ".csv", {"line 1", "column 1"}, {.header = false});
+  check_refused("a,b\n1,2\n", ".csv", {"line 1", "column 1"}, {{"header", false}});
   check_refused("1\n\n2\n", ".csv", {"line 2", "empty"});
-  check_refused("1,2\n", ".csv", {"rows = 2"}, {.rows = 2});
-  check_refused("1,2\n", ".csv", {"'sparse'", "header, label"}, {.sparse = true});
-  check_refused("1,2\n", ".csv", {"'member'"}, {.member = "X"});
-  check_refused("1,1e300\n", ".csv", {"line 1", "f32"}, {.dtype = DType::f32});
+  check_refused("1,2\n", ".csv", {"rows = 2"}, {{"rows", 2}});
+  check_refused("1,2\n", ".csv", {"'sparse'", "header, label"}, {{"sparse", true}});
+  check_refused("1,2\n", ".csv", {"'member'"}, {{"member", "X"}});
+  check_refused("1,1e300\n", ".csv", {"line 1", "f32"}, {{"dtype", DType::f32}});
   check_refused(
       "\xff\xfe"
       "a,b\n1,2\n",
       ".csv", {"line 1", "UTF-8"});
-  check_refused("1,caf\xe9\n2,b\n", ".csv", {"line 1", "UTF-8", "iconv"}, {.label = {Int{1}}});
+  check_refused("1,caf\xe9\n2,b\n", ".csv", {"line 1", "UTF-8", "iconv"}, {{"label", 2}});
   check_refused(Bytes("1\0,\0"
                       "2\0\n\0",
                       8),
                 ".csv", {"column 1"});
   Bytes wide(30000, ',');  // so many columns, and many rows without them
   for (int i = 0; i < 10000; ++i) wide += "\n1";
-  check_refused(wide, ".csv", {"fields"}, {.header = true});
+  check_refused(wide, ".csv", {"fields"}, {{"header", true}});
   Bytes good = "a,b\n1,2\n3,4\n", packed = File(good, true).content();
   for (std::size_t length = 18; length < packed.size(); ++length)
     BOOST_TEST(refuses(File(packed.substr(0, length), false, ".csv.gz").path), length);

@@ -1,0 +1,17 @@
+// Between Lua's values and those of modules/params: what a table of options holds, and what a declaration says.
+#pragma once
+
+#include "bindings/glue/def.hpp"
+#include "modules/params/params.hpp"
+
+namespace kbcd::lua {
+
+// The named values of a table; `owner` begins the message where one is no number, text, true, false or list of these.
+Values values_of(const std::string& owner, const sol::optional<sol::table>& table);
+sol::object to_lua(sol::this_state L, const Value& value);
+sol::table to_lua(sol::this_state L, const Values& values);
+
+// A list of { name, help, kind, choices, most, default, required, instead_of }, as far as each is declared.
+sol::table to_lua(sol::this_state L, const std::vector<Param>& declared);
+
+}  // namespace kbcd::lua

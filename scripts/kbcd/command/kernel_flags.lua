@@ -1,0 +1,79 @@
+-- The kernel of a command: --kernel NAME and a flag for every parameter that a kernel declares.
+--
+--     kernel_flags.add(parser [, except])            except: a set of parameters whose flags the command adds itself
+--     kernel_flags.check(parser, o)                  refuses a flag that the chosen kernel does not have
+--     kernel, chosen = kernel_flags.make(o, X)       chosen: what was chosen for X, such as { sigma = 5.75 }
+--     kernel_flags.width(o)                          the name of the width that is to be chosen, or nil
+--     kernel_flags.given(o)                          a list of { flag, value }
+--
+-- A width that is not given is half the median distance of pairs of random rows.
+
+local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
+local declared_flags = require "kbcd.command.declared_flags"
+local streams = require "kbcd.support.streams"
+local Index = kbcd.Index
+
+local kernel_flags = { rows = 600 }  -- of the median
+
+local declared = runtime.kernels.declared()
+for _, kernel in ipairs(declared) do
+  for _, param in ipairs(kernel.params) do
+    if param.name == kernel.width and param.default == nil then param.automatic = "half the median distance" end
+  end
+end
+local flags = declared_flags{ family = "kernel", declared = declared, otherwise = "rbf" }
+
+kernel_flags.given = flags.given
+
+function kernel_flags.add(parser, except) flags.add(parser, "The kernel", except) end
+
+function kernel_flags.check(parser, o)
+  local fault = flags.fault(o)
+  if fault then parser:error(fault) end
+end
+
+-- The width that the chosen kernel has, whether or not it is given.
+function kernel_flags.has_width(o) return flags.chosen(o).width end
+
+function kernel_flags.width(o)
+  local kernel = flags.chosen(o)
+  if not kernel.width then return nil end
+  local values = flags.values(o)
+  for _, param in ipairs(kernel.params) do
+    if param.name == kernel.width and not param.automatic then return nil end
+    if (param.name == kernel.width or param.instead_of == kernel.width) and values[param.name] ~= nil then return nil end
+  end
+  return kernel.width
+end
+
+-- The median distance of pairs among some random rows: |x-y|_1 for kernels of that, |x-y| for all others.
+function kernel_flags.median_distance(X, o)
+  local metric = flags.chosen(o).metric == "manhattan" and "manhattan" or "sqeuclidean"
+  local rows = Index.sample(X.n, math.min(X.n, kernel_flags.rows), { seed = o.seed or kbcd.seed(), stream = streams.median })
+  local sample = X:subset(rows)
+  local identity = kbcd.kernel.custom{ metric = metric, kappa = function(D) return D end }
+  local all = kbcd.gather(kbcd.KernelBlock(sample, Index.range(1, sample.n), identity):dense())
+  local list = {}
+  for i = 1, all.nrows do for j = 1, i - 1 do list[#list + 1] = all(i, j) end end
+  table.sort(list)
+  local middle = list[math.ceil(#list / 2)] or 0
+  if metric == "sqeuclidean" then middle = math.sqrt(math.max(middle, 0)) end
+  if middle > 0 then return middle end
+  return 1  -- most rows are equal; any width is as good
+end
+
+-- X may be left out where no width is to be chosen.
+function kernel_flags.make(o, X)
+  local name, values, chosen = flags.chosen(o).name, flags.values(o), {}
+  local width = kernel_flags.width(o)
+  if width and X then
+    chosen[width] = kernel_flags.median_distance(X, o) / 2
+    values[width] = chosen[width]
+  end
+  local good, kernel = pcall(kbcd.kernel[name], values)
+  if not good then error(("--kernel %s: %s"):format(name, tostring(kernel):gsub("^.-: ", "", 1)), 0) end
+  return kernel, chosen
+end
+
+return kernel_flags
