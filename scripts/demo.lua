@@ -7,7 +7,7 @@ local defaults = {
   "--sigma", "5", "--lambda", "1e-6", "--jitter", "--title", "Fashion-MNIST",
 }
 for _, default in ipairs{
-  { "--rows", "20000" }, { "--features", "1024,4096" }, { "--block", "2048" }, { "--epochs", "3" }, { "--output", "demo" },
+  { "--rows", "20000" }, { "--p", "1024,4096" }, { "--b", "2048" }, { "--epochs", "3" }, { "--output", "demo" },
 } do
   local given = false
   for _, word in ipairs(arg) do given = given or word == default[1] or default[1] == "--output" and word == "-o" end

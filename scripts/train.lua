@@ -1,4 +1,4 @@
--- kbcd train: from files to a model file. What is not said is chosen for the data, and the choice is told.
+-- kbcd train: from files to a model file. What is not given is chosen for the data and reported.
 
 local kbcd = require "kbcd"
 local run_settings = require "kbcd.descent.run_settings"
@@ -10,7 +10,8 @@ local types = kbcd.argument_types
 local parser = kbcd.arguments("train", "Trains a model on files and writes it to one HDF5 file.")
 arguments.add_data(parser)
 arguments.add_method(parser)
-parser:option("--start", "A model file to start from: its coefficients at the rows that are in this data, too."):argname("FILE")
+parser:option("--start", "A model file to start from: its coefficients at the rows that are in this data, too.")
+  :argname("FILE")
 parser:option("--model", "The file to write (model.h5, if there is none yet)."):argname("FILE")
 parser:option("--log", "Write a line of JSON a block to this file."):argname("FILE")
 parser:flag("--resume", "Resume from MODEL.checkpoint, of a run that was stopped, if it is there; and write it.")
@@ -23,7 +24,7 @@ arguments.check(parser, o)
 
 local function wants_checkpoint() return o.resume or o.checkpoint_every or o.checkpoint_blocks end
 
--- The file that a run can go on from, beside the model; of the data as it was read.
+-- The file that a run can resume from, beside the model; of the data as it was read.
 local function open_checkpoint(data)
   if not wants_checkpoint() then return nil end
   local read = { x = data.X, y = data.y }
@@ -54,11 +55,8 @@ local function main()
   local scoring = kbcd.scoring
   local data = kbcd.training_data(o)
   local checkpoint = open_checkpoint(data)
-  if o.start and not o.preprocess then
-    kbcd.training_data.prepare_as(data, kbcd.model_file.load(o.start).preprocess)
-  else
-    kbcd.training_data.prepare(data, o.preprocess)
-  end
+  local start = o.start and kbcd.model_file.load(o.start)
+  kbcd.training_data.prepare(data, o.preprocess, start and start.preprocess)
   local algorithm, given = arguments.algorithm(parser, o, data.X.n)
   local s, notes = kbcd.choices(o, data, algorithm, given)
   if checkpoint then
@@ -67,7 +65,7 @@ local function main()
     local width = s.kernel and kernel_flags.has_width(o)
     checkpoint.settings.width = width and s.kernel.params[width]
   end
-  if o.start then s.start = kbcd.model_file.load(o.start) end
+  s.start = start
   local X, test = data.X, data.test
   local function say(...) if not o.quiet then kbcd.say(...) end end
 

@@ -70,7 +70,7 @@ local function main()
     else
       for i, factor in ipairs{ 0.25, 0.35, 0.5, 0.7, 1, 1.4 } do list[i] = median * factor end
     end
-    for i, width in ipairs(list) do list[i] = tonumber(("%.4g"):format(width)) end
+    for i, value in ipairs(list) do list[i] = tonumber(("%.4g"):format(value)) end
     table.sort(list)
     return list
   end

@@ -9,8 +9,8 @@ local folder = "/usr/share/datasets/fashion-mnist/"
 local parser = kbcd.arguments("examples/cifar", "Linear model, full kernel, Nyström and random cosines on patch features.")
 parser:option("--train", "CIFAR-10 batches (.bin), an idx file, or a folder of PNG folders."):args("+")
 parser:option("--test", "The same, to test with."):args("+")
-parser:option("--methods", "Which of linear, full, nystrom, cosines, with commas between.", "linear,full,nystrom,cosines",
-  types.some_of("linear", "full", "nystrom", "cosines"))
+parser:option("--methods", "Which, with commas between.", "linear,full_kernel,nystrom,cosines",
+  types.some_of("linear", "full_kernel", "nystrom", "cosines"))
 parser:mutex(
   parser:option("--rows", "Train and test on so many random pictures (10000 of the default set).", nil, types.count),
   parser:flag("--full", "Train and test on all pictures, also of the default set."))
@@ -46,8 +46,8 @@ local function views(images, training)
 end
 
 local function run(name, X, Y, test, kernel)
-  local p = name == "linear" and X.d or name == "full" and X.n or math.min(o.centres, X.n)
-  local s = { lambdas = o.lambda, epochs = o.epochs, b = math.min(name == "linear" and 4096 or 2048, p), jitter = true }
+  local p = name == "linear" and X.d or name == "full_kernel" and X.n or math.min(o.centres, X.n)
+  local s = { lambda = o.lambda, epochs = o.epochs, b = math.min(name == "linear" and 4096 or 2048, p), jitter = true }
   local algorithm, last, errors = kbcd.random_features, nil, {}
   if name == "linear" then s.map = kbcd.features.columns{ p = p }  -- the data themselves
   elseif name == "cosines" then s.map = kbcd.features.fourier{ kernel = kernel, p = p }

@@ -18,7 +18,7 @@ local Y = wave(X) + 0.1 * kbcd.Matrix.randn(X.rows.nrows, 1, { seed = 3, first_r
 
 for _, kernel in ipairs{ rational_quadratic, kbcd.kernel.rbf{ sigma = l } } do
   local model
-  for step in kbcd.full_kernel(X, Y, { kernel = kernel, lambdas = 1e-4, b = 200, epochs = 10 }) do
+  for step in kbcd.full_kernel(X, Y, { kernel = kernel, lambda = 1e-4, b = 200, epochs = 10 }) do
     model = step.model[1]
   end
   local squares = kbcd.allreduce((model:predict(Xtest) - wave(Xtest)):norm() ^ 2)

@@ -23,7 +23,7 @@ end
 local function target(X) return X.rows:clone():abs():sum(2) end
 
 local X, Xtest, model = data(n, 1), data(500, 2), nil
-for step in kbcd.random_features(X, target(X), { map = relu, lambdas = 1e-5, b = 100, epochs = 8 }) do
+for step in kbcd.random_features(X, target(X), { map = relu, lambda = 1e-5, b = 100, epochs = 8 }) do
   model = step.model[1]
 end
 local miss = kbcd.allreduce((model:predict(Xtest) - target(Xtest)):norm() ^ 2)

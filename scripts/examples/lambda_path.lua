@@ -22,7 +22,7 @@ local lambdas = { 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6 }
 
 local path
 for step in kbcd.nystrom(X, kbcd.labels.one_vs_all(y), {
-  kernel = kbcd.kernel.rbf{ sigma = 6 }, lambdas = lambdas, p = 600, b = 200, epochs = 3, jitter = true,
+  kernel = kbcd.kernel.rbf{ sigma = 6 }, lambda = lambdas, p = 600, b = 200, epochs = 3, jitter = true,
 }) do path = step.model end
 
 local errors, best = kbcd.labels.error_rate(path, Xheld, yheld), 1

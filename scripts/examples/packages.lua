@@ -13,12 +13,12 @@ local types = kbcd.argument_types
 
 local parser = kbcd.arguments("examples/packages", "The section of a Debian package from its synopsis: error of each method.")
 parser:flag("--full", "All packages; else those of every twentieth source.")
-parser:option("--methods", "Which of full, nystrom, hashing, with commas between.", "full,nystrom,hashing",
-  types.some_of("full", "nystrom", "hashing"))
+parser:option("--methods", "Which, with commas between.", "full_kernel,nystrom,hashing",
+  types.some_of("full_kernel", "nystrom", "hashing"))
 parser:option("--p", "Nyström centres and hashed columns (4096; 1/4 of the rows if those are fewer).", nil, types.count)
 parser:option("--sigma", "Width of the rbf kernel on rows of length 1.", "1", types.positive)
 parser:option("--lambda", "Regulariser.", "3e-6", types.positive)
-parser:option("--block", "Block size.", "2048", types.count)
+parser:option("--b", "Block size.", "2048", types.count)
 parser:option("--epochs", "Passes over the blocks.", "6", types.count)
 parser:option("--tsv", "Leave the lines section<TAB>synopsis in this file, those to train with first."):argname("FILE")
 local o = parser:parse(arg)
@@ -61,13 +61,13 @@ kbcd.command("examples/packages", function()
   kbcd.say("%d synopses to train, %d to test, %d sections", n, ytest.n, all.classes)
 
   local kernel, methods = kbcd.kernel.rbf{ sigma = o.sigma }, {}
-  function methods.full(X, s) s.kernel = kernel return kbcd.full_kernel(X, Y, s) end
+  function methods.full_kernel(X, s) s.kernel = kernel return kbcd.full_kernel(X, Y, s) end
   function methods.nystrom(X, s) s.kernel, s.p, s.gamma = kernel, p, 1e-2 return kbcd.nystrom(X, Y, s) end
   function methods.hashing(X, s) s.map = kbcd.features.columns{ p = p } return kbcd.random_features(X, Y, s) end
   for _, name in ipairs(o.methods) do
     local data, start, model = name == "hashing" and all.hashes or all.grams, kbcd.now(), nil
-    local X, Xtest, b = data:subset(rows), data:subset(test), math.min(o.block, name == "full" and n or p)
-    for step in kbcd.progress(methods[name](X, { lambdas = o.lambda, b = b, epochs = o.epochs, jitter = true })) do
+    local X, Xtest, b = data:subset(rows), data:subset(test), math.min(o.b, name == "full_kernel" and n or p)
+    for step in kbcd.progress(methods[name](X, { lambda = o.lambda, b = b, epochs = o.epochs, jitter = true })) do
       model = step.model[1]
     end
     local wrong = kbcd.labels.error_rate(model, Xtest, ytest, { first = 0 })

@@ -16,7 +16,7 @@ parser:argument("test", "The same, to test with."):args("?")
 parser:option("--rows", "Only the first so many training rows.", nil, types.count)
 parser:option("--p", "Nyström centres and hashed columns (4096; 256 for made-up reviews).", nil, types.count)
 parser:option("--ngrams", "The longest n-gram, in words.", 3, types.count)
-parser:option("--block", "Block size.", 1024, types.count)
+parser:option("--b", "Block size.", 1024, types.count)
 parser:option("--epochs", "Passes over the blocks.", 5, types.count)
 parser:flag("--clip", "Predictions below 1 or above 5 stars become 1 or 5.")
 local o = parser:parse(arg)
@@ -34,11 +34,11 @@ end
 
 local linear, lambdas = kbcd.kernel.linear(), { 2e-4, 1e-4, 5e-5, 2e-5, 1e-5 }
 local function fit(method, X, Y, path)
-  local p = method == "full" and X.n or method == "hashing" and X.d or math.min(o.p, X.n)
-  local s = { lambdas = path, epochs = o.epochs, b = math.min(o.block, p), jitter = true }
+  local p = method == "full_kernel" and X.n or method == "hashing" and X.d or math.min(o.p, X.n)
+  local s = { lambda = path, epochs = o.epochs, b = math.min(o.b, p), jitter = true }
   if method == "hashing" then s.map = kbcd.features.columns{ p = p } else s.kernel = linear end
   if method == "Nyström" then s.p = p end
-  local algorithm = ({ full = kbcd.full_kernel, ["Nyström"] = kbcd.nystrom, hashing = kbcd.random_features })[method]
+  local algorithm = ({ full_kernel = kbcd.full_kernel, ["Nyström"] = kbcd.nystrom, hashing = kbcd.random_features })[method]
   local model
   for step in kbcd.progress(algorithm(X, Y, s)) do model = step.model end
   return model
@@ -62,7 +62,7 @@ kbcd.command("examples/reviews", function()
 
   local order = kbcd.Index.permutation(train.n, { seed = 1 })
   local held, rest = order:slice(1, math.ceil(train.n / 10)), order:slice(math.ceil(train.n / 10) + 1, train.n)
-  for _, run in ipairs{ { "full", grams }, { "Nyström", grams }, { "hashing", hashes } } do
+  for _, run in ipairs{ { "full_kernel", grams }, { "Nyström", grams }, { "hashing", hashes } } do
     local method, X, Xtest, start = run[1], run[2].X, run[2].Xtest, kbcd.now()
     local path, errors = fit(method, X:subset(rest), train.y:subset(rest).rows - mean, lambdas), {}
     for l, scores in ipairs(path:predict(X:subset(held))) do errors[l] = rmse(scores, train.y:subset(held)) end

@@ -11,10 +11,10 @@ parser:mutex(
   parser:option("--list", "Instead of a folder: a file of lines sound<TAB>label, a label for the whole recording."))
 parser:option("--rate", "Samples a second of every recording.", "16000", types.count)
 parser:option("--files", "Only so many recordings, evenly from all (60 of the default voice).", nil, types.count)
-parser:option("--features", "p of Nyström and random features (2048).", nil, types.count)
+parser:option("--p", "p of Nyström and random features (2048).", nil, types.count)
 parser:option("--rows", "Frames for the full kernel (8000).", nil, types.count)
-parser:option("--methods", "Which of full, nystrom and rf, with commas between.", "full,nystrom,rf",
-  types.some_of("full", "nystrom", "rf"))
+parser:option("--methods", "Which, with commas between.", "full_kernel,nystrom,random_features",
+  types.some_of("full_kernel", "nystrom", "random_features"))
 parser:option("--sigma", "Width of the rbf kernel.", "14", types.positive)
 parser:option("--lambda", "Regularisation (1e-5 for the full kernel, else 1e-8).", nil, types.positive)
 parser:option("--epochs", "Epochs of each method (2).", nil, types.count)
@@ -64,14 +64,14 @@ kbcd.command("examples/speech", function()
   local kernel, p = kbcd.kernel.rbf{ sigma = o.sigma }, math.min(o.features, A.X.n)
   local I = Index.sample(A.X.n, math.min(o.rows, A.X.n), { stream = 5 })
   local methods = {
-    full = { "full kernel, " .. #I .. " frames", kbcd.full_kernel, { kernel = kernel, lambdas = 1e-5 }, I },
-    nystrom = { "Nyström, p = " .. p, kbcd.nystrom, { kernel = kernel, lambdas = 1e-8, p = p } },
-    rf = { "random features, p = " .. p, kbcd.random_features,
-      { map = kbcd.features.fourier{ kernel = kernel, p = p }, lambdas = 1e-8 } },
+    full_kernel = { "full kernel, " .. #I .. " frames", kbcd.full_kernel, { kernel = kernel, lambda = 1e-5 }, I },
+    nystrom = { "Nyström, p = " .. p, kbcd.nystrom, { kernel = kernel, lambda = 1e-8, p = p } },
+    random_features = { "random features, p = " .. p, kbcd.random_features,
+      { map = kbcd.features.fourier{ kernel = kernel, p = p }, lambda = 1e-8 } },
   }
   for _, name in ipairs(o.methods) do
     local title, method, s, some = unpack(methods[name])
-    s.lambdas, s.epochs, s.jitter = o.lambda or s.lambdas, o.epochs, true
+    s.lambda, s.epochs, s.jitter = o.lambda or s.lambda, o.epochs, true
     local X, y = some and A.X:subset(some) or A.X, some and A.y:subset(some) or A.y
     for step in kbcd.progress(method(X, kbcd.labels.one_vs_all(y, { classes = #B.classes, first = 1 }), s)) do
       local line = "%-28s epoch %d: %s wrong, after %.0f s"

@@ -83,10 +83,10 @@ local X = kbcd.DataSet(kbcd.Matrix.randn(60, 3, { seed = 1 }))
 local Y, rbf, one = X.rows:clone():sum(2), kbcd.kernel.rbf{ sigma = 1 }, kbcd.rank() == 1 and 1 or 0
 local function map(seed) return kbcd.features.fourier{ kernel = rbf, p = 30, seed = seed } end
 local cases = {
-  lambdas = function() return kbcd.nystrom(X, Y, { kernel = rbf, p = 9, lambdas = 1e-3 * (1 + one) }) end,
-  seed = function() return kbcd.nystrom(X, Y, { kernel = rbf, p = 9, lambdas = 1e-3, seed = one }) end,
-  map = function() return kbcd.random_features(X, Y, { map = map(one), lambdas = 1e-3 }) end,
-  epochs = function() return kbcd.random_features(X, Y, { map = map(1), lambdas = 1e-3, epochs = 1 + one }) end,
+  lambda = function() return kbcd.nystrom(X, Y, { kernel = rbf, p = 9, lambda = 1e-3 * (1 + one) }) end,
+  seed = function() return kbcd.nystrom(X, Y, { kernel = rbf, p = 9, lambda = 1e-3, seed = one }) end,
+  map = function() return kbcd.random_features(X, Y, { map = map(one), lambda = 1e-3 }) end,
+  epochs = function() return kbcd.random_features(X, Y, { map = map(1), lambda = 1e-3, epochs = 1 + one }) end,
   path = function() kbcd.load(one == 1 and "b.csv" or "a.csv") end,
   label = function() kbcd.load("a.csv", { label = 1 + one }) end,
   rows = function() kbcd.load("a.csv", { rows = 2 + one }) end,
@@ -96,7 +96,7 @@ local cases = {
 for _ in cases[arg[1]]() or function() end do end
 ]=])
   for name, texts in pairs{
-    lambdas = { "ranks 0, 2 are at", "differs.lua:16): the start of nystrom with lambdas = 0.001", "lambdas = 0.002" },
+    lambda = { "ranks 0, 2 are at", "differs.lua:16): the start of nystrom with lambda = 0.001", "lambda = 0.002" },
     seed = { "nystrom with seed = 0", "nystrom with seed = 1" },
     map = { "random_features with map = fourier{", "seed=0", "seed=1" },
     epochs = { "epochs = 1", "epochs = 2" },
@@ -224,7 +224,7 @@ local kbcd = require "kbcd"
 local X = kbcd.DataSet(kbcd.Matrix.randn(60, 3, { seed = 1 }))
 local c = kbcd.checkpoint("run.checkpoint", { every = 1000, resume = true })
 if c.saved_state then kbcd.say("saved") os.exit(0) end
-local o = { kernel = kbcd.kernel.rbf{ sigma = 1 }, lambdas = 1e-3, b = 20, epochs = 1e6, checkpoint = c }
+local o = { kernel = kbcd.kernel.rbf{ sigma = 1 }, lambda = 1e-3, b = 20, epochs = 1e6, checkpoint = c }
 for step in kbcd.full_kernel(X, X.rows:clone():sum(2), o) do
   if step.epoch == 2 and step.block == 1 then kbcd.say("ready") end
 end

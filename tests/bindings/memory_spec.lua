@@ -62,7 +62,7 @@ spec.test("a run that is over makes room for the next", function()
   local Y, kept, most = X.rows:sum(2), X.local_n * p * 4, 0
   local before = kbcd.memory_in_use()
   local function run()
-    local o = { kernel = kbcd.kernel.rbf{ sigma = 1 }, lambdas = 1e-3, p = p, b = 10, epochs = 3, jitter = true }
+    local o = { kernel = kbcd.kernel.rbf{ sigma = 1 }, lambda = 1e-3, p = p, b = 10, epochs = 3, jitter = true }
     for step in kbcd.nystrom(X, Y, o) do
       if step.epoch == 1 and step.block == 1 then most = math.max(most, kbcd.memory_in_use() - before) end
     end

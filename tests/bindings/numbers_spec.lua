@@ -20,7 +20,7 @@ local algorithms = { "full_kernel", "nystrom", "random_features" }
 
 -- The steps of an algorithm with settings that are sound, but for those given.
 local function steps(name, given, rows, targets)
-  local o = { lambdas = 1e-3, b = 20, epochs = 2, kernel = rbf, p = name == "nystrom" and 40 or nil }
+  local o = { lambda = 1e-3, b = 20, epochs = 2, kernel = rbf, p = name == "nystrom" and 40 or nil }
   for key, value in pairs(given) do o[key] = value end
   if name == "random_features" then
     o.map, o.kernel = o.map or kbcd.features.fourier{ kernel = o.kernel, p = 40 }, nil
@@ -97,7 +97,7 @@ end)
 test("a block that is not positive definite is an error, or gets jitter, which is told", function()
   local equal_rows, linear = DataSet(Matrix.ones(n, 3) * 1e3), kbcd.kernel.linear{}
   for _, name in ipairs(algorithms) do
-    local given = { kernel = linear, lambdas = 1e-18, map = name == "random_features" and kbcd.features.custom{
+    local given = { kernel = linear, lambda = 1e-18, map = name == "random_features" and kbcd.features.custom{
       name = "ones", p = 40, map = function(rows, I) return Matrix.full(rows.nrows, #I, 1e3, rows.dtype) end } or nil }
     fails(function() last(name, given, equal_rows) end, "block 1 of epoch 1, lambda = 1e-18", "not positive definite",
       "jitter")
@@ -119,7 +119,7 @@ test("a run that loses too much in f32 says so; others do not", function()
     equal(told, "", name .. " in f64")
     equal(step.precision_loss, nil, name .. " in f64")
   end
-  local o = { kernel = kbcd.kernel.rbf{ sigma = 20 }, lambdas = { 1e-2, 1e-15 }, epochs = 10, jitter = true, b = 60 }
+  local o = { kernel = kbcd.kernel.rbf{ sigma = 20 }, lambda = { 1e-2, 1e-15 }, epochs = 10, jitter = true, b = 60 }
   local told, step = told_by(function() return last("full_kernel", o, X32) end)
   for _, text in ipairs{ "full_kernel: f32 is not enough", "lambda = 1e-15", "f64" } do
     assert(told:find(text, 1, true), text .. " expected in: " .. told)
@@ -131,7 +131,7 @@ end)
 
 test("the loss is what it says it is", function()
   local lambda = 1e-6
-  local step = last("nystrom", { lambdas = lambda, epochs = 3 }, X32)
+  local step = last("nystrom", { lambda = lambda, epochs = 3 }, X32)
   local x, targets = X32:gather(kbcd.Index.range(1, n)):to("f64"), kbcd.gather(Y)
   local kept, alpha = kbcd.gather(step.model:fitted()[1]), step.model[1].coefficients
   local off, size = 0, 0
@@ -152,9 +152,9 @@ test("settings are checked at the door", function()
   for _, name in ipairs(algorithms) do
     local function refused(given, ...) fails(function() steps(name, given) end, name, ...) end
     for _, value in ipairs{ -1, 0, not_a_number, huge, "a", { 1, -1 }, { 1, "x" }, 1e300, 1.1e10 } do
-      refused({ lambdas = value }, "lambdas", "numbers > 0 and at most 1e+10 expected")
+      refused({ lambda = value }, "lambdas", "numbers > 0 and at most 1e+10 expected")
     end
-    refused({ lambdas = {} }, "lambdas", "at least one")
+    refused({ lambda = {} }, "lambdas", "at least one")
     for _, value in ipairs{ 0, -1, 1.5, not_a_number, huge, 1e300, "x" } do
       refused({ b = value }, "option b", "whole number")
       refused({ epochs = value }, "epochs", "whole number")
@@ -188,7 +188,7 @@ test("a run that cannot fit into memory is refused with the numbers", function()
   local available = runtime.memory.available
   for _, name in ipairs(algorithms) do
     runtime.memory.available = function() return 1e4 end
-    local good, message = pcall(steps, name, { lambdas = { 1e-3, 1e-4 } })
+    local good, message = pcall(steps, name, { lambda = { 1e-3, 1e-4 } })
     runtime.memory.available = available
     equal(good, false, name)
     for _, text in ipairs{ name .. " needs", "MB", "models and residuals", "20x20", "is free", "smaller" } do
@@ -201,7 +201,7 @@ test("where memory is there, but not for all blocks, they make do with less, and
   local available, budget = runtime.memory.available, kbcd.memory_budget()
   kbcd.memory_budget("1G")
   local job = { columns = 1, count = 5000, spread = 1, same = 0, systems = 1 }
-  local o = { b = 20, lambdas = { 1e-3 }, partition = "fixed", epochs = 2, cache = "f32" }
+  local o = { b = 20, lambda = { 1e-3 }, partition = "fixed", epochs = 2, keep = "exact" }
   local function room_with(blocks_bytes)  -- 5000 x 5000 in f32 are 100 MB; a model and a system with its factor are beside
     runtime.memory.available = function()
       return (blocks_bytes + 5000 * 8 + 20 ^ 2 * 8 * 2) * runtime.job.node_ranks()

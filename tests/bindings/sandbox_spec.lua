@@ -53,8 +53,8 @@ local Y = X.rows:clone():sum(2)
 local kernel = kbcd.kernel.rbf{ sigma = 2 }
 local c = kbcd.checkpoint("to/c", { every = 0 })
 local last
-for step in kbcd.full_kernel(X, Y, { kernel = kernel, lambdas = 0.1, b = 2, epochs = 2, checkpoint = c }) do last = step end
-kbcd.model_file.save("to/m.h5", { method = "full", task = "regress", model = last.model, kernel = kernel, X = X })
+for step in kbcd.full_kernel(X, Y, { kernel = kernel, lambda = 0.1, b = 2, epochs = 2, checkpoint = c }) do last = step end
+kbcd.model_file.save("to/m.h5", { method = "full_kernel", task = "regress", model = last.model, kernel = kernel, X = X })
 kbcd.say("%d", kbcd.allreduce(kbcd.model_file.load("to/m.h5")[1]:predict(X).nrows))
 c:remove()
 local first, second = "to/t" .. kbcd.rank(), "to/u" .. kbcd.rank()

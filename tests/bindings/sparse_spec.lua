@@ -76,9 +76,9 @@ spec.test("the algorithms", function()
   local X, Xtest = dense:to_sparse(), DataSet(tests)
   local map = kbcd.features.fourier{ kernel = kernels[1], p = 15 }
   local runs = {
-    function(D) return kbcd.full_kernel(D, Y, { kernel = kernels[1], lambdas = 1e-2, b = 10, epochs = 2 }) end,
-    function(D) return kbcd.nystrom(D, Y, { kernel = kernels[1], lambdas = 1e-2, p = 9, b = 4, epochs = 2 }) end,
-    function(D) return kbcd.random_features(D, Y, { map = map, lambdas = 1e-2, b = 4, epochs = 2 }) end,
+    function(D) return kbcd.full_kernel(D, Y, { kernel = kernels[1], lambda = 1e-2, b = 10, epochs = 2 }) end,
+    function(D) return kbcd.nystrom(D, Y, { kernel = kernels[1], lambda = 1e-2, p = 9, b = 4, epochs = 2 }) end,
+    function(D) return kbcd.random_features(D, Y, { map = map, lambda = 1e-2, b = 4, epochs = 2 }) end,
   }
   for r, run in ipairs(runs) do
     local on_sparse, on_dense

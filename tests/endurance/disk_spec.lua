@@ -19,7 +19,7 @@ end
 write_csv("d.csv", 600, 20)
 write_csv("x.csv", 20000, 20)
 
-local train = "kbcd --threads 1 train --data d.csv --label 21 --method full --block 100 --epochs 3 --lambda 1e-3 --quiet "
+local train = "kbcd --threads 1 train --data d.csv --label 21 --method full_kernel --b 100 --epochs 3 --lambda 1e-3 --quiet "
 succeeds(train .. "--model model.h5 --log log.jsonl")
 succeeds("kbcd report log.jsonl -o report.html 2>/dev/null || echo page > report.html")
 succeeds("mkdir old && cp model.h5 log.jsonl report.html old && echo 1 > old/p.csv && echo figure > old/f-time.png && " ..
@@ -57,7 +57,7 @@ test("a full disk", function()
   on_full_disk(train .. "--model disk/model.h5", "disk/model.h5", "cannot be")
   on_full_disk(train .. "--model disk/new.h5", "disk/new.h5", "cannot be")
   on_full_disk(train .. "--model disk/new.h5 --checkpoint-blocks 1", "disk/new.h5.checkpoint", "cannot be")
-  refuses("(ulimit -f 8; " .. train .. "--block 3 --model m.h5 --log l.jsonl)", "l.jsonl", "cannot be written to its end")
+  refuses("(ulimit -f 8; " .. train .. "--b 3 --model m.h5 --log l.jsonl)", "l.jsonl", "cannot be written to its end")
   if mounts then  -- no room for the first line: the old log stays
     on_full_disk(train .. "--model m.h5 --log disk/log.jsonl", "disk/log.jsonl", "cannot be written to its end")
   end
@@ -91,7 +91,7 @@ test("a folder that cannot be written, an input that is not there", function()
 end)
 
 test("a job that does not fit into memory is refused before it starts, with the numbers", function()
-  refuses("ulimit -v 4000000; kbcd train --data x.csv --label 21 --method full --block 18000 --model m.h5",
+  refuses("ulimit -v 4000000; kbcd train --data x.csv --label 21 --method full_kernel --b 18000 --model m.h5",
     "full_kernel needs", "18000x18000", "GB", "is free")
   local header = "{'descr': '<f8', 'fortran_order': False, 'shape': (300000, 1000), }"
   shell.write("large.npy", "\147NUMPY\1\0" .. string.char(#header, 0) .. header)
@@ -101,7 +101,7 @@ end)
 
 test("what a log is called is not run by gnuplot", function()
   if os.execute("gnuplot --version > /dev/null 2>&1") ~= 0 then return print("skipped: gnuplot-nox is not installed") end
-  succeeds([=[mkdir logs; sed 's/"method":"full"/"method":"own"/' log.jsonl > "logs/x'; system('touch pwned'); y='.jsonl"
+  succeeds([=[mkdir logs; sed 's/"method":"full_kernel"/"method":"own"/' log.jsonl > "logs/x'; system('touch pwned'); y='.jsonl"
     cp logs/* "logs/\`touch pwned\`.jsonl"; kbcd report logs/*.jsonl -o r.html && [ ! -e pwned ]]=])
 end)
 

@@ -58,7 +58,7 @@ echo "$end $saved"]]):format(ranks, train(method, model, "--resume --log " .. mo
 end
 
 local function one_fault(number)
-  local methods = { "full", "nystrom", "rf" }
+  local methods = { "full_kernel", "nystrom", "random_features" }
   local method, ranks, model = methods[math.random(3)], math.random(2, 3), ("killed%d.h5"):format(number)
   local expected = uninterrupted(method, ranks)
   local what = ("kill %d of seed %d: %s on %d ranks"):format(number, seed, method, ranks)

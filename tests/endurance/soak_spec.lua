@@ -31,7 +31,7 @@ local function epochs(round)
   kbcd.memory_budget(round % 2 == 0 and "64M" or "200K")
   local path = folder .. "/soak.checkpoint"
   local function options(more)
-    local o = { lambdas = { 1e-3, 1e-4 }, b = b, epochs = 2, partition = "fixed", cache = cache, test = Xtest }
+    local o = { lambda = { 1e-3, 1e-4 }, b = b, epochs = 2, partition = "fixed", cache = cache, test = Xtest }
     for name, value in pairs(more) do o[name] = value end
     o.checkpoint = kbcd.checkpoint(path, { every = 0.5 })
     return o

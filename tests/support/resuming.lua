@@ -18,11 +18,11 @@ write_csv("other.csv", 300, 2)
 
 resuming.data = "--threads 1 train --data d.csv --label 5 "
 resuming.settings = {
-  full = resuming.data .. "--method full --block 20 --epochs 30 --lambda 1e-3,1e-4 --quiet ",
+  full = resuming.data .. "--method full_kernel --b 20 --epochs 30 --lambda 1e-3,1e-4 --quiet ",
   nystrom = resuming.data ..
-    "--method nystrom --features 100 --block 10 --epochs 40 --lambda 1e-3,1e-4 --standardize --quiet ",
+    "--method nystrom --p 100 --b 10 --epochs 40 --lambda 1e-3,1e-4 --standardize --quiet ",
   rf = resuming.data ..
-    "--method rf --features 100 --block 10 --epochs 40 --lambda 1e-3 --partition fresh --precision f64 --quiet ",
+    "--method random_features --p 100 --b 10 --epochs 40 --lambda 1e-3 --partition fresh --precision f64 --quiet ",
 }
 
 function resuming.coefficients(name)

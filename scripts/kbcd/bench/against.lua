@@ -1,8 +1,8 @@
--- against: scikit-learn (against_sklearn.py, in a process of its own, as many threads, the same kernels of OpenBLAS) and kbcd
--- on the same rows, sigma, lambda and p, and with the same centres: seconds and test error of its fit, and kbcd's seconds to
--- an error that is no larger, but for a tenth of the standard error of what so many test rows tell (two solvers of the same
--- system differ in a row or two by their rounding). Nyström in one block, which is solved at once: several cost less, but get
--- to the last tenth of a percent slowly.
+-- against: scikit-learn (against_sklearn.py, in a process of its own, as many threads, the same kernels of OpenBLAS) and
+-- kbcd on the same rows, sigma, lambda and p, and with the same centres: seconds and test error of its fit, and kbcd's
+-- seconds to an error that is no larger, but for a tenth of the standard error of what so many test rows tell (two solvers
+-- of the same system differ in a row or two by their rounding). Nyström in one block, which is solved at once: several
+-- cost less, but get to the last tenth of a percent slowly.
 
 local cjson = require "cjson"
 local kbcd = require "kbcd"
@@ -55,7 +55,7 @@ local function compare(bench, folder, name, s, n, bar)
   local images = bench.images()
   images.n = n
   if s.method == "nystrom" then
-    local J = kbcd.Index.sample(n, s.p, { seed = seed, stream = streams.centres })  -- as nystrom.lua draws them
+    local J = kbcd.Index.sample(n, s.p, { seed = seed, stream = streams.centers })  -- as nystrom.lua draws them
     write(folder .. "/centers.npy", kbcd.DataSet(kbcd.Matrix{ J:totable() }:t():clone()))
   end
   local theirs = peer{ folder = folder, method = s.method, n = n, p = s.p, gamma = 1 / (2 * data.sigma ^ 2),
@@ -79,11 +79,12 @@ local function compare_all(bench, folder)
   local function settings(method, p, block)
     return { method = method, p = p, b = block or bench.sizes.p_block, epochs = a.epochs }
   end
-  compare(bench, folder, ("random features, RBFSampler(%d) + Ridge"):format(a.rf), settings("rf", a.rf), set.X.n, 2)
+  compare(bench, folder, ("random features, RBFSampler(%d) + Ridge"):format(a.rf), settings("random_features", a.rf),
+    set.X.n, 2)
   for _, p in ipairs(a.nystrom) do
     compare(bench, folder, ("Nyström, Nystroem(%d) + Ridge"):format(p), settings("nystrom", p, p), set.X.n, 2)
   end
-  local last = compare(bench, folder, ("full kernel, KernelRidge, n=%d"):format(a.ridge_n), settings("full"),
+  local last = compare(bench, folder, ("full kernel, KernelRidge, n=%d"):format(a.ridge_n), settings("full_kernel"),
     a.ridge_n)
   kbcd.say("  %s, %s; sigma = %g, lambda = %g, %d test rows", last.versions, last.blas, data.sigma, data.lambda, set.test.X.n)
 end

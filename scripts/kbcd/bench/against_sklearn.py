@@ -1,6 +1,7 @@
 """scikit-learn's side of `kbcd bench --against sklearn`: fits one method on .npy files and prints a line of JSON.
 
-Usage: against_sklearn.py '{"folder": …, "method": "full" | "nystrom" | "rf", "n": …, "p": …, "gamma": …, "lambda": …}'
+Usage: against_sklearn.py '{"folder": …, "method": "full_kernel" | "nystrom" | "random_features",
+       "n": …, "p": …, "gamma": …, "lambda": …}'
 Nystroem has kbcd's centres (centers.npy, row numbers from 1): of random ones each side would draw others, and be a tenth
 of a percent better or worse by that alone.
 The objective is kbcd's, (1/n)|Zw - Y|^2 + lambda |w|^2, so alpha is n lambda; targets are 1 and -1; all in f32.
@@ -38,7 +39,7 @@ class GivenCentres(Nystroem):
 
 alpha = s["n"] * s["lambda"]
 ridge = Ridge(alpha=alpha, fit_intercept=False)
-if s["method"] == "full":
+if s["method"] == "full_kernel":
     model = KernelRidge(kernel="rbf", gamma=s["gamma"], alpha=alpha)
 elif s["method"] == "nystrom":
     model = make_pipeline(GivenCentres(kernel="rbf", gamma=s["gamma"], n_components=s["p"], random_state=1), ridge)

@@ -5,8 +5,8 @@ local Matrix, DataSet = kbcd.Matrix, kbcd.DataSet
 
 local data = { sigma = 5, lambda = 1e-6 }
 
--- n normal rows of d numbers, about 10 from each other (twice sigma), as those of Fashion-MNIST are; from row `after` + 1 of
--- an endless sequence.
+-- n normal rows of d numbers, about 10 from each other (twice sigma), as those of Fashion-MNIST are; from row `after` + 1
+-- of an endless sequence.
 function data.rows(n, d, after)
   return DataSet.generate(n, d, function(first, last)
     local rows = Matrix.randn(last - first + 1, d, { seed = 1, first_row = first + (after or 0), dtype = "f32" })
@@ -36,8 +36,8 @@ end
 
 local last = {}
 
--- { X, y, Y, first, test = { X, y } }: the first n rows of the images, and of those to test with. s: n, d, k, test (how many
--- to test with), data ("fashion" or "generated").
+-- { X, y, Y, first, test = { X, y } }: the first n rows of the images, and of those to test with. s: n, d, k, test (how
+-- many to test with), data ("fashion" or "generated").
 function data.images(s)
   local key = table.concat({ s.data, s.n, s.d, s.k, s.test }, " ")
   if last.key == key then return last end
@@ -57,7 +57,8 @@ end
 -- Bytes of the rows and targets on this rank.
 function data.bytes(set) return 4 * set.X.local_n * set.X.d + 8 * set.Y.nrows * set.Y.ncols end
 
--- n sparse rows of about `words` of d words, the j-th word in one row of j or so, as in text; and how many entries they have.
+-- n sparse rows of about `words` of d words, the j-th word in one row of j or so, as in text; and how many entries they
+-- have.
 function data.text(n, d, words)
   local path, entries = kbcd.bcast(kbcd.rank() == 0 and os.tmpname() or ""), 0
   if kbcd.rank() == 0 then

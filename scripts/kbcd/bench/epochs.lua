@@ -1,5 +1,5 @@
--- epochs: whole epochs on Fashion-MNIST: the first one's flop (flops.lua) over its time, later ones against the first, Lua's
--- share, and the memory of a run within a small budget.
+-- epochs: whole epochs on Fashion-MNIST: the first one's flop (flops.lua) over its time, later ones against the first,
+-- Lua's share, and the memory of a run within a small budget.
 
 local kbcd = require "kbcd"
 local data, fit, flops = require "kbcd.bench.data", require "kbcd.bench.fit", require "kbcd.bench.flops"
@@ -9,9 +9,9 @@ local function first_epochs(bench)
   local n, d, k, p, b = set.X.n, set.X.d, set.Y.ncols, s.p, s.p_block
   local items = {
     { name = ("full kernel, b=%d"):format(b), bar = 1.4, flop = flops.full_epoch(n, d, k),
-      run = function() return fit({ method = "full", b = b }, set, bench.peak) end },
+      run = function() return fit({ method = "full_kernel", b = b }, set, bench.peak) end },
     { name = ("random features, p=%d b=%d"):format(p, b), bar = 0.75, flop = flops.rf_epoch(n, p, b, d, k),
-      run = function() return fit({ method = "rf", p = p, b = b, epochs = s.epochs }, set, bench.peak) end },
+      run = function() return fit({ method = "random_features", p = p, b = b, epochs = s.epochs }, set, bench.peak) end },
     { name = ("Nyström, p=%d b=%d"):format(p, b), bar = 0.70, flop = flops.nystrom_epoch(n, p, b, d, k),
       run = function() return fit({ method = "nystrom", p = p, b = b, epochs = s.epochs }, set, bench.peak) end },
   }
@@ -39,20 +39,21 @@ local function cached_full(bench)
   local s, images = bench.sizes, bench.images()
   images.n = math.min(images.n, s.cached_n)
   local set = data.images(images)
-  for _, cache in ipairs{ "f32", "f16" } do
+  for _, keep in ipairs{ "exact", "f16" } do
     local item = { warm = false, run = function()
-      return fit({ method = "full", b = math.min(s.p_block, set.X.n), epochs = s.epochs, partition = "fixed", cache = cache },
+      return fit({ method = "full_kernel", b = math.min(s.p_block, set.X.n), epochs = s.epochs, partition = "fixed",
+        keep = keep },
         set)
     end }
-    later(bench, ("full kernel, n=%d, %s"):format(set.X.n, cache), bench.measure({ item }, bench.long_repeats)[1])
+    later(bench, ("full kernel, n=%d, %s"):format(set.X.n, keep), bench.measure({ item }, bench.long_repeats)[1])
   end
 end
 
 local function memory(bench)
   if kbcd.size() > 1 then return bench.skip("memory", "one rank") end
   local s, launch = bench.sizes, require "kbcd.bench.launch"
-  for _, method in ipairs{ "full", "rf", "nystrom" } do
-    local full = method == "full"
+  for _, method in ipairs{ "full_kernel", "random_features", "nystrom" } do
+    local full = method == "full_kernel"
     local settings = { method = method, b = s.p_block, p = not full and s.p or nil, images = bench.images() }
     local run = launch(settings, { ranks = 1, threads = kbcd.threads(), memory = s.memory })
     bench.add{ group = "epochs", name = fit.names[method] .. ", memory", value = run.memory / (run.bytes + s.memory),

@@ -1,28 +1,29 @@
 -- fit(s, set): one training run on the data of data.images, with a clock on each epoch.
 --
--- s: method ("full", "nystrom", "rf"), b, p, lambdas (1e-6), epochs (1), partition, cache. peak (or nil): what tells the
--- machine's speed; it is asked every few seconds between steps, since that speed drifts within an epoch. Gives { seconds (of
--- the first epoch), epochs (the seconds of each), peak (the mean in the first epoch), lua (the share of the first epoch that
--- was not within a primitive, so Lua's), check (numbers that must be the same on any number of ranks) }.
+-- s: method ("full_kernel", "nystrom", "random_features"), b, p, lambda (1e-6), epochs (1), partition, keep. peak (or
+-- nil): what tells the machine's speed; it is asked every few seconds between steps, since that speed drifts within an
+-- epoch. Gives { seconds (of the first epoch), epochs (the seconds of each), peak (the mean in the first epoch), lua (the
+-- share of the first epoch that was not within a primitive, so Lua's), check (numbers that must be the same on any number
+-- of ranks) }.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local data = require "kbcd.bench.data"
 
-local names = { full = "full kernel", nystrom = "Nyström", rf = "random features" }
+local names = { full_kernel = "full kernel", nystrom = "Nyström", random_features = "random features" }
 
 -- An algorithm's steps; more: options besides those of s.
 local function steps(s, set, more)
-  local o = { lambdas = s.lambdas or data.lambda, b = s.b, epochs = s.epochs, partition = s.partition, cache = s.cache,
+  local o = { lambda = s.lambda or data.lambda, b = s.b, epochs = s.epochs, partition = s.partition, keep = s.keep,
     jitter = true }
   for key, value in pairs(more or {}) do o[key] = value end
   local kernel = kbcd.kernel.rbf{ sigma = data.sigma }
-  if s.method == "rf" then
+  if s.method == "random_features" then
     o.map = kbcd.features.fourier{ kernel = kernel, p = s.p }
     return kbcd.random_features(set.X, set.Y, o)
   end
   o.kernel, o.p = kernel, s.p
-  return (s.method == "full" and kbcd.full_kernel or kbcd.nystrom)(set.X, set.Y, o)
+  return (s.method == "full_kernel" and kbcd.full_kernel or kbcd.nystrom)(set.X, set.Y, o)
 end
 
 -- The scores of a few test rows.

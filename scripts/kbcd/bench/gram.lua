@@ -1,5 +1,5 @@
--- gram: a block with its Gram, as the first epoch of random features (f32) and of Nyström (f64, whose flop count twice) needs
--- it: nb(2d + b) and nb(2d + 2b) flop; and the Gram alone, of a block that is in memory where it fits.
+-- gram: a block with its Gram, as the first epoch of random features (f32) and of Nyström (f64, whose flop count twice)
+-- needs it: nb(2d + b) and nb(2d + 2b) flop; and the Gram alone, of a block that is in memory where it fits.
 
 local kbcd = require "kbcd"
 local data, flops = require "kbcd.bench.data", require "kbcd.bench.flops"

@@ -1,7 +1,7 @@
--- launch(s, where): fit(s) in a process of its own, or in several under mpirun ($KBCD_MPIRUN, if set). s: as for fit, images
--- (as for data.images), and warm (true: some blocks come first that do not count). where: ranks, threads and memory (the
--- budget) of each rank. Gives what fit gives, and in bytes memory (the largest resident memory of a rank) and bytes (of its
--- data).
+-- launch(s, where): fit(s) in a process of its own, or in several under mpirun ($KBCD_MPIRUN, if set). s: as for fit,
+-- images (as for data.images), and warm (true: some blocks come first that do not count). where: ranks, threads and memory
+-- (the budget) of each rank. Gives what fit gives, and in bytes memory (the largest resident memory of a rank) and bytes
+-- (of its data).
 
 local cjson = require "cjson"
 local outside_mpi = require "kbcd.support.outside_mpi"

@@ -8,7 +8,7 @@ return function(bench)
   images.n = math.min(images.n, 2 * p)
   local set = data.images(images)
   local rows = data.rows(n, set.X.d)
-  for _, method in ipairs{ "nystrom", "rf" } do
+  for _, method in ipairs{ "nystrom", "random_features" } do
     local model
     for step in fit.steps({ method = method, p = p, b = p }, set) do model = step.model[1] end
     items[#items + 1] = { name = ("%s, p=%d, %d rows"):format(fit.names[method], p, n),

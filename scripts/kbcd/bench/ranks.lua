@@ -1,5 +1,5 @@
--- ranks: an epoch on t ranks of 1 thread, each bound to a core, against 1 rank of t threads; t is this run's threads. And the
--- share of it that the ranks need to compare their calls (--check).
+-- ranks: an epoch on t ranks of 1 thread, each bound to a core, against 1 rank of t threads; t is this run's threads. And
+-- the share of it that the ranks need to compare their calls (--check).
 
 local kbcd = require "kbcd"
 local fit = require "kbcd.bench.fit"
@@ -9,8 +9,8 @@ return function(bench)
   if kbcd.size() > 1 then return bench.skip("ranks", "one rank, which starts others by mpirun") end
   if threads < 2 then return bench.skip("ranks", "at least two threads") end
   local launch, images = require "kbcd.bench.launch", bench.images()
-  for _, method in ipairs{ "full", "rf", "nystrom" } do
-    local run = { method = method, b = math.min(s.b, s.p_block), p = method ~= "full" and s.p or nil, images = images }
+  for _, method in ipairs{ "full_kernel", "random_features", "nystrom" } do
+    local run = { method = method, b = math.min(s.b, s.p_block), p = method ~= "full_kernel" and s.p or nil, images = images }
     run.warm = true
     local rounds = {}
     for r = 1, bench.long_repeats do

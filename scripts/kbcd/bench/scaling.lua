@@ -1,5 +1,5 @@
--- scaling: the first epoch for n, 2n and 4n rows on 1 and 2 ranks of a thread each, and the exponent of its cost in n (2 for
--- the full kernel, 1 for the others with a fixed p); and that 1, 2, 3 and 4 ranks give the same scores.
+-- scaling: the first epoch for n, 2n and 4n rows on 1 and 2 ranks of a thread each, and the exponent of its cost in n (2
+-- for the full kernel, 1 for the others with a fixed p); and that 1, 2, 3 and 4 ranks give the same scores.
 
 local kbcd = require "kbcd"
 local fit, measure = require "kbcd.bench.fit", require "kbcd.bench.measure"
@@ -22,11 +22,11 @@ return function(bench)
   local function run(method, ranks, n)
     local images = bench.images()
     images.n = n
-    return launch({ method = method, b = s.b, p = method ~= "full" and s.p or nil, images = images },
+    return launch({ method = method, b = s.b, p = method ~= "full_kernel" and s.p or nil, images = images },
       { ranks = ranks, threads = 1 })
   end
 
-  for _, method in ipairs{ "full", "rf", "nystrom" } do
+  for _, method in ipairs{ "full_kernel", "random_features", "nystrom" } do
     local sizes, first, scores = { s.n, 2 * s.n, 4 * s.n }, nil, {}
     for ranks = 1, 2 do
       local seconds, texts = {}, {}

@@ -13,7 +13,7 @@ local Matrix = kbcd.Matrix
 local kernel = kbcd.kernel.rbf{ sigma = data.sigma }
 
 local function steps(X, Y, b)
-  return kbcd.full_kernel(X, Y, { kernel = kernel, lambdas = data.lambda, b = b, jitter = true })
+  return kbcd.full_kernel(X, Y, { kernel = kernel, lambda = data.lambda, b = b, jitter = true })
 end
 
 local function entries() return kbcd.timers.count("kernel entries") end

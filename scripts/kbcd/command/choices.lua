@@ -61,8 +61,8 @@ return function(o, data, algorithm, given)
   local count = s.p or X.n
   if schema.b then
     if options.b and options.b > count then
-      error(("--b %d: at most %d, the number of %s, expected"):format(options.b, count, s.p and "centres or features" or "rows"),
-        0)
+      error(("--b %d: at most %d, the number of %s, expected"):format(options.b, count,
+        s.p and "centres or features" or "rows"), 0)
     end
     if not options.b then
       options.b = block_size(X, count)

@@ -5,6 +5,7 @@
 
 local kbcd = require "kbcd"
 local read_data = require "kbcd.data.read_data"
+local load_flags = require "kbcd.command.load_flags"
 local streams = require "kbcd.support.streams"
 
 -- y from a file of its own: numbers, or one CSV column of names, which come second.
@@ -20,13 +21,18 @@ end
 -- X, y and the names of classes, if the file had names, from `data` or from `x` and `y`. options: for kbcd.load of data; d as
 -- for read_data.
 local function read_pair(data, x, y, precision, options, d)
+  -- The options of the file's format, and what every file is read with.
+  local function with(file, more)
+    local all = options and load_flags.make(options, file) or {}
+    for name, value in pairs(more) do all[name] = value end
+    return all
+  end
   if data then
-    local o = { dtype = precision, label = options and options.label }
-    local X, labels, names = read_data(data, o, d)
+    local X, labels, names = read_data(data, with(data, { dtype = precision, label = options and options.label }), d)
     if not labels then error(data .. ": no labels in it; give them with --y, and the rows with --x", 0) end
     return X, labels, names
   end
-  local X, labels, names = (read_data(x, { dtype = precision }, d)), read_labels(y)
+  local X, labels, names = (read_data(x, with(x, { dtype = precision }), d)), read_labels(y)
   if X.n ~= labels.n then error(("%s has %d rows, %s has %d"):format(x, X.n, y, labels.n), 0) end
   return X, labels, names
 end
@@ -72,14 +78,15 @@ local function split(data, I, J)
   }, { __index = data })
 end
 
-local function prepare(data, kind)
-  if not kind then return data end
+-- The rows preprocessed as `fitted` says, or by `kind`, fitted on the training rows.
+local function prepare(data, kind, fitted)
+  if not kind and not (fitted and fitted.kind) then return data end
   local function dense(X) return X.sparse and X:to_dense() or X end
   data.X = dense(data.X)
   if data.test then data.test.X = dense(data.test.X) end
   local shuffled = data.preprocess and data.preprocess.shuffle
-  data.preprocess = kbcd.preprocess.fit(kind, data.X)
-  data.preprocess.shuffle = shuffled
+  local p = kind and kbcd.preprocess.fit(kind, data.X) or fitted
+  data.preprocess = { kind = p.kind, shift = p.shift, scale = p.scale, shuffle = shuffled }
   kbcd.preprocess.apply(data.preprocess, data.X)
   if data.test then kbcd.preprocess.apply(data.preprocess, data.test.X) end
   return data

@@ -51,6 +51,16 @@ local fields = { step = "function", iterate = "function", system = "function", b
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
   dense = "boolean" }
 
+-- The ways to draw centres, a file each.
+local function center_names()
+  local names = {}
+  for _, module in ipairs(runtime.library.modules()) do
+    local name = module:match("^centers%.([%w_]+)$")
+    if name and name ~= "centers" then names[#names + 1] = name end
+  end
+  return names
+end
+
 -- The options of every algorithm, then its own, which may change a default.
 local function schema_of(name, declared)
   local blocks = declared.b ~= false
@@ -76,11 +86,9 @@ local function schema_of(name, declared)
     schema.choose = { options.maybe(options["function"]), false }
   end
   if declared.p ~= nil and declared.kernel then
-    schema.centers = { function(x)
-      if runtime.type(x) == "Index" then return nil end
-      return type(x) ~= "string" and "an Index, or uniform, rpcholesky or leverage" or
-        options.one_of("uniform", "rpcholesky", "leverage")(x)
-    end, "uniform", kind = "choice", choices = { "uniform", "rpcholesky", "leverage" }, about = "how centres are drawn" }
+    local names = center_names()
+    schema.centers = { function(x) return runtime.type(x) ~= "Index" and options.one_of(unpack(names))(x) or nil end,
+      "uniform", kind = "choice", choices = names, about = "how the centres are drawn" }
   end
   local own = {}
   for option, entry in pairs(declared) do

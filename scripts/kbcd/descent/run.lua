@@ -68,7 +68,7 @@ function methods.centers(run, p, kernel)
   end
   if o.start and o.centers == "uniform" then return warm_start.centers(run, o.start, p) end
   if o.centers ~= "uniform" then
-    return (require("kbcd.centers." .. o.centers)(X, p, kernel, { seed = o.seed, lambda = run.lambda[1] }))
+    return (kbcd.centers[o.centers](X, p, kernel, { seed = o.seed }))
   end
   return Index.sample(X.n, p, { seed = o.seed, stream = streams.centers })
 end

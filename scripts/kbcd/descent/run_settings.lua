@@ -48,8 +48,8 @@ end
 local function of_run(_, run)
   local X = run.X
   local function shape(columns) return ("%d x %d"):format(X.n, columns) end
-  local settings = { algorithm = run.owner, ["source of the algorithm"] = run.source or "unknown", count = run.model.count, precision = X.dtype, ["shape of X"] = shape(X.d),
-    ["shape of Y"] = shape(run.Y.ncols) }
+  local settings = { algorithm = run.owner, ["source of the algorithm"] = run.source or "unknown", count = run.model.count,
+    precision = X.dtype, ["shape of X"] = shape(X.d), ["shape of Y"] = shape(run.Y.ncols) }
   for name, value in pairs(run.o) do
     if name ~= "checkpoint" then settings[name] = run_settings.text(value) end
   end

@@ -42,7 +42,7 @@ return function(run, method)
   local keep_blocks = keep_factors and o.keep ~= "none"
   local side_by_side = terms and not terms.gram
   local ahead = terms and (o.choose and 1 or terms.gram and whole_blocks_ahead(X, o.b) or centers_ahead(X, o.b))
-  -- By number of block: { K_b, here }, and { root, kept, list (on the root, a Factor for each λ), right (of the last visit) }.
+  -- By number of block: { K_b, here }, and { root, kept, list (on the root, a Factor a λ), right (of the last visit) }.
   local held, factors = {}, {}
   local now, fused, squares  -- the block of the step at hand; its K_bᵀE, if it came with the Gram; |residual|² for each λ
 

@@ -31,10 +31,10 @@ return function(logs, o)
   kbcd.output_file.write_text(o.output, page)
   print("wrote " .. o.output)
   for _, format in ipairs{ "svg", "png" } do
-    for _, key in ipairs(o[format] and figures.all or {}) do
-      local figure = figures[key](runs)
+    for _, name in ipairs(o[format] and figures.all or {}) do
+      local figure = figures[name](runs)
       if figure then
-        print("wrote " .. gnuplot(figure.script, figure.data, format, ("%s-%s.%s"):format(o[format], key, format)))
+        print("wrote " .. gnuplot(figure.script, figure.data, format, ("%s-%s.%s"):format(o[format], name, format)))
       end
     end
   end

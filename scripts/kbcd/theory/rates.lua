@@ -33,9 +33,9 @@ local function check(owner, H, b)
 end
 
 runtime.docs["rates.bound"] = [[rates.bound(H, b)
-What Theorem 1 says of block coordinate descent with random blocks of b on a quadratic with the Hessian H (symmetric, positive
-definite): a table with L and m (its largest and least eigenvalue), L_eff, and factor = 1 - m / (2 L_eff): an update
-multiplies the expected gap to the optimum by that, or by less.]]
+What Theorem 1 says of block coordinate descent with random blocks of b on a quadratic with the Hessian H (symmetric,
+positive definite): a table with L and m (its largest and least eigenvalue), L_eff, and factor = 1 - m / (2 L_eff): an
+update multiplies the expected gap to the optimum by that, or by less.]]
 function rates.bound(H, b)
   check("bound", H, b)
   local d, largest, values = H.nrows, 0, H:eig()
@@ -53,8 +53,8 @@ function rates.updates(factor, reduction) return math.ceil(math.log(reduction) /
 local function more_than_one(x) return not (type(x) == "number" and x > 1) and "a number > 1" or nil end
 
 runtime.docs["rates.descend"] = [[rates.descend(H, c, b, options)
-Runs block coordinate descent on w'Hw/2 - c'w (c: d x 1) from w = 0, several times with other random blocks. Returns the mean
-gaps: list[t] is that after t updates, as a share of the one at the start. options: runs = 8; reduction = 1e6 (stops
+Runs block coordinate descent on w'Hw/2 - c'w (c: d x 1) from w = 0, several times with other random blocks. Returns the
+mean gaps: list[t] is that after t updates, as a share of the one at the start. options: runs = 8; reduction = 1e6 (stops
 when the mean gap is so many times smaller); updates = 100000 (or after so many); seed.]]
 function rates.descend(H, c, b, given)
   check("descend", H, b)
@@ -86,9 +86,9 @@ function rates.descend(H, c, b, given)
 end
 
 runtime.docs["rates.system"] = [[rates.system(method, X, Y, options)
-H, c of the quadratic that a method descends on, on every rank: "full", K + n lambda I and Y; "nystrom",
-K_J'K_J + n lambda K_JJ + n lambda gamma I and K_J'Y; "rf", Z'Z + n lambda I and Z'Y. options: lambda; kernel (full,
-nystrom); p, gamma = 0, seed (nystrom: the centres are those of nystrom(X, Y, …)); map (rf).]]
+H, c of the quadratic that a method descends on, on every rank: "full_kernel", K + n lambda I and Y; "nystrom",
+K_J'K_J + n lambda K_JJ + n lambda gamma I and K_J'Y; "random_features", Z'Z + n lambda I and Z'Y. options: lambda; kernel
+(full, nystrom); p, gamma = 0, seed (nystrom: the centres are those of nystrom(X, Y, …)); map (rf).]]
 function rates.system(method, X, Y, given)
   local own = ({
     full = { kernel = { options.kernel } }, rf = { map = { options.map } },
@@ -100,15 +100,15 @@ function rates.system(method, X, Y, given)
   local o = options.read("rates.system", given, own)
   Y = targets("rates.system", X, Y)
   local n, ridge = X.n, X.n * o.lambda
-  if method == "full" then
+  if method == "full_kernel" then
     local K = kbcd.gather(kbcd.KernelBlock(X, Index.range(1, n), o.kernel):dense()):to("f64")
     return K:add_diagonal(ridge), kbcd.gather(Y)
-  elseif method == "rf" then
+  elseif method == "random_features" then
     local Z = kbcd.RandomFeaturesBlock(X, Index.range(1, o.map.p), o.map)
     return kbcd.allreduce(Z:gram("f64")):add_diagonal(ridge), kbcd.allreduce(Z:t() * Y)
   end
   if o.p > n then error(("rates.system: p = %d is larger than n = %d"):format(o.p, n), 2) end
-  local J = Index.sample(n, o.p, { seed = o.seed, stream = streams.centres })
+  local J = Index.sample(n, o.p, { seed = o.seed, stream = streams.centers })
   local K_J = kbcd.KernelBlock(X, J, o.kernel)
   local H = kbcd.allreduce(K_J:gram("f64")):add(K_J:rows(J), ridge)
   return H:add_diagonal(ridge * o.gamma), kbcd.allreduce(K_J:t() * Y)

@@ -42,9 +42,9 @@ test("train says what it chose, and the model is good", function()
 end)
 
 test("each method, a path of lambdas, a log; the best is marked and all are kept", function()
-  for _, method in ipairs{ "full", "nystrom --features 60", "rf --features 80 --map orthogonal" } do
+  for _, method in ipairs{ "full_kernel", "nystrom --p 60", "rf --p 80 --map orthogonal" } do
     local out = succeeds(("mpi 2 train --x X.npy --y y.npy --test-x Xt.npy --test-y yt.npy --method %s --sigma 2 " ..
-      "--lambda 1e-1,1e-3 --block 30 --epochs 2 --jitter --model m.h5 --log run.jsonl"):format(method)).out
+      "--lambda 1e-1,1e-3 --b 30 --epochs 2 --jitter --model m.h5 --log run.jsonl"):format(method)).out
     has(out, "40 rows to test", "lambda = 0.1 0.001", "epoch 2/2", "m.h5: best lambda")
     local m = kbcd.model_file.load(shell.tmp .. "/m.h5")
     equal(#m.lambdas, 2)
@@ -99,7 +99,7 @@ end)
 
 test("regression, preprocessing and HDF5", function()
   local out = succeeds("mpi 2 train --x X.npy --y t.npy --test-x Xt.npy --test-y tt.npy --standardize --sigma 2 " ..
-    "--lambda 1e-5 --precision f64 --method full --model r.h5").out
+    "--lambda 1e-5 --precision f64 --method full_kernel --model r.h5").out
   has(out, "2 targets")
   local rmse = tonumber(succeeds("kbcd evaluate --model r.h5 --x Xt.npy --y tt.npy").out:match("RMSE ([%d.e-]+)"))
   succeeds("kbcd predict --model r.h5 --x Xt.npy --out r.npy")
@@ -113,7 +113,7 @@ end)
 
 test("--shuffle puts the training rows in the order that the seed decides, on any number of ranks", function()
   -- One block of all rows solves the system at once: the model is that of the rows in their own order, in another one.
-  local command = " train --x X.npy --y t.npy --hold-out 0 --method full --sigma 2 --lambda 1e-3 --block 200 --epochs 1 " ..
+  local command = " train --x X.npy --y t.npy --hold-out 0 --method full_kernel --sigma 2 --lambda 1e-3 --b 200 --epochs 1 " ..
     "--precision f64 --quiet --seed "
   succeeds("kbcd" .. command .. "5 --model o.h5 && kbcd" .. command .. "5 --shuffle --model s1.h5")
   succeeds("mpi 3" .. command .. "5 --shuffle --model s3.h5 && kbcd" .. command .. "6 --shuffle --standardize --model s6.h5")
@@ -148,13 +148,13 @@ test("--shuffle puts the training rows in the order that the seed decides, on an
 end)
 
 test("tune shows the table and a train command that works", function()
-  local out = succeeds("kbcd tune --x X.npy --y y.npy --folds 3 --sigma 0.05,2 --lambda 1e-1,1e-3 --method full").out
+  local out = succeeds("kbcd tune --x X.npy --y y.npy --folds 3 --sigma 0.05,2 --lambda 1e-1,1e-3 --method full_kernel").out
   has(out, "3-fold", "sigma", "best: sigma = 2")
   local command = out:match("(kbcd train [^\n]+)\n")
   succeeds((command:gsub("model%.h5", "tuned.h5")))
   succeeds("kbcd evaluate --model tuned.h5 --x Xt.npy --y yt.npy")
-  local random = succeeds("mpi 2 tune --x X.npy --y t.npy --random 3 --lambda 1e-4 --method nystrom --features 40").out
-  has(random, "held-out", "best: sigma", "--features 40")
+  local random = succeeds("mpi 2 tune --x X.npy --y t.npy --random 3 --lambda 1e-4 --method nystrom --p 40").out
+  has(random, "held-out", "best: sigma", "--p 40")
   refuses("kbcd tune --x X.npy --y y.npy --folds 1", "--folds")
   refuses("kbcd tune --x X.npy --y y.npy --folds 3 --hold-out 0.2", "--folds", "--hold-out")
   refuses("kbcd tune --x X.npy --y y.npy --kernel linear --sigma 1", "--sigma", "linear")
@@ -213,7 +213,7 @@ test("classes by name, from a column of a CSV file or a file of their own, trave
 end)
 
 test("several target columns, arrays of .npz files", function()
-  local settings = " --hold-out 0 --method full --sigma 2 --lambda 1e-3 --precision f64 --quiet --model "
+  local settings = " --hold-out 0 --method full_kernel --sigma 2 --lambda 1e-3 --precision f64 --quiet --model "
   for i, files in ipairs{ "--x X.npy --y t.npy", "--data targets.csv --label t1,t2", "--data targets.csv --label 1,4" } do
     succeeds(("kbcd train %s%st%d.h5"):format(files, settings, i))
     succeeds(("kbcd predict --model t%d.h5 --x Xt.npy --out t%d.npy"):format(i, i))
@@ -233,16 +233,16 @@ end)
 test("options that do not go together, or are no options, are refused by name", function()
   local data = "kbcd train --x X.npy --y y.npy --model no.h5 "
   for _, case in ipairs{
-    { "--sigma 1 --gamma 2", "--gamma", "--sigma" }, { "--method full --features 10", "--features", "full" },
-    { "--standardize --unit-norm", "--unit-norm", "--standardize" }, { "--method full --map fourier", "--map", "rf" },
-    { "--method rf --nystrom-gamma 1", "--nystrom-gamma", "nystrom" }, { "--test-x Xt.npy", "--test-x", "--test-y" },
-    { "--data d.libsvm", "--data", "--x" }, { "--method svm", "--method", "full" }, { "--lambda 0", "--lambda", "> 0" },
+    { "--sigma 1 --gamma 2", "--gamma", "--sigma" }, { "--method full_kernel --p 10", "--features", "full_kernel" },
+    { "--standardize --unit-norm", "--unit-norm", "--standardize" }, { "--method full_kernel --map fourier", "--map", "random_features" },
+    { "--method random_features --nystrom-gamma 1", "--nystrom-gamma", "nystrom" }, { "--test-x Xt.npy", "--test-x", "--test-y" },
+    { "--data d.libsvm", "--data", "--x" }, { "--method svm", "--method", "full_kernel" }, { "--lambda 0", "--lambda", "> 0" },
     { "--lambda 1e300", "--lambda", "at most 1e+10" },
-    { "--lambda 1e-3,x", "--lambda", "'x'" }, { "--block 1.5", "--block", "whole" },
-    { "--block 1000", "--block 1000", "180" },
-    { "--method nystrom --features 999", "--features 999", "180" }, { "--kernel linear --sigma 2", "linear", "sigma" },
+    { "--lambda 1e-3,x", "--lambda", "'x'" }, { "--b 1.5", "--block", "whole" },
+    { "--b 1000", "--b 1000", "180" },
+    { "--method nystrom --p 999", "--p 999", "180" }, { "--kernel linear --sigma 2", "linear", "sigma" },
     { "--precision f16", "--precision", "f32" }, { "--epoch 3", "--epoch" }, { "--hold-out 2", "--hold-out", "0.9" },
-    { "--kernel linear --method rf", "linear", "random" },
+    { "--kernel linear --method random_features", "linear", "random" },
     { "--hold-out 0.1 --test-x Xt.npy --test-y yt.npy", "--hold-out" },
   } do
     has(("\n" .. refuses(data .. case[1]).err):match("\nkbcd train: (.*)") or "", unpack(case, 2))  -- behind the usage
@@ -295,7 +295,7 @@ test("an output that is an input, or another output, is refused", function()
   refused("kbcd predict --model m.h5 --x Xt.npy --out Xt.npy", "the file of --x")
   succeeds(train .. "--model ok.h5 --log ok.jsonl; cp ok.jsonl same.html; md5sum same.html >>sums")
   refused("kbcd report same.html -o same.html", "--output same.html", "the file of log 1")
-  refused("mkdir runs; cp X.npy runs/full.jsonl; kbcd compare --x runs/full.jsonl --y y.npy --methods full -o runs",
+  refused("mkdir runs; cp X.npy runs/full.jsonl; kbcd compare --x runs/full.jsonl --y y.npy --methods full_kernel -o runs",
     "the log runs/full.jsonl", "the file of --x")
   equal(run("ls no.h5*").status ~= 0, true, "nothing was written")
 end)

@@ -69,8 +69,8 @@ local function error_by_loops()
 end
 
 local files = "--x X.csv --y t.csv --test-x Xt.csv --test-y tt.csv "
-local settings = ("--sigma %g --lambda %g --precision f64 --seed 4 --block %d --epochs 2 "):format(sigma, lambda, n)
-local names = { "full", "nystrom-10", "nystrom-40", "rf-10", "rf-40" }
+local settings = ("--sigma %g --lambda %g --precision f64 --seed 4 --b %d --epochs 2 "):format(sigma, lambda, n)
+local names = { "full_kernel", "nystrom-10", "nystrom-40", "rf-10", "rf-40" }
 
 if os.execute("gnuplot --version >/dev/null 2>&1") ~= 0 then
   print("skipped: gnuplot-nox is not installed")
@@ -78,10 +78,10 @@ if os.execute("gnuplot --version >/dev/null 2>&1") ~= 0 then
 end
 
 test("a log for each method and p, and the page; the errors are those of the formulas, on 1 and 3 ranks", function()
-  local out = succeeds("kbcd compare " .. files .. settings .. "--features 40,10 -o one --title 'a title'").out
+  local out = succeeds("kbcd compare " .. files .. settings .. "--p 40,10 -o one --title 'a title'").out
   has(out, "120 rows of 3 numbers to train on, 30 to test", "full kernel", "Nyström, p = 10", "random features, p = 40",
     "Least error", "wrote one/report.html")
-  succeeds("mpi 3 compare " .. files .. settings .. "--features 10,40 -o three")
+  succeeds("mpi 3 compare " .. files .. settings .. "--p 10,40 -o three")
   has(shell.read(shell.tmp .. "/one/report.html"), "<svg", "a title", "nystrom")
   for _, name in ipairs(names) do
     local run, blocks, result = log("one/" .. name .. ".jsonl")
@@ -99,8 +99,8 @@ test("a log for each method and p, and the page; the errors are those of the for
 end)
 
 test("methods, rows and preprocessing as asked for; a p beyond the rows is left out and said", function()
-  local out = succeeds("kbcd compare --x X.csv --y y.csv --methods rf,nystrom --features 8,500 --rows 60 --standardize " ..
-    "--sigma 1 --lambda 1e-2,1e-4 --epochs 1 --block 4 -o two").out
+  local out = succeeds("kbcd compare --x X.csv --y y.csv --methods random_features,nystrom --p 8,500 --rows 60 --standardize " ..
+    "--sigma 1 --lambda 1e-2,1e-4 --epochs 1 --b 4 -o two").out
   has(out, "60 rows", "12 to test", "Nyström, p = 500", "only 60 rows", "%")
   equal(succeeds("ls two").out, "nystrom-8.jsonl\nreport.html\nrf-500.jsonl\nrf-8.jsonl\n")
   local run, blocks = log("two/nystrom-8.jsonl")
@@ -112,10 +112,10 @@ end)
 test("options that are none, or cannot be, are refused by name", function()
   local command = "kbcd compare " .. files .. "-o no "
   for _, case in ipairs{
-    { "--methods full,svm", "--methods", "'svm'" }, { "--methods ''", "--methods", "full, nystrom, rf" },
-    { "--features 10,2.5", "--features", "'2.5'", "whole" }, { "--features 0", "--features", "'0'" },
-    { "--rows 121", "--rows 121", "120" }, { "--method full", "--method" }, { "--sigma 0", "--sigma", "> 0" },
-    { "--methods nystrom --features 500", "--features", "120" }, { "--kernel linear --methods rf", "linear" },
+    { "--methods full_kernel,svm", "--methods", "'svm'" }, { "--methods ''", "--methods", "full, nystrom, rf" },
+    { "--p 10,2.5", "--features", "'2.5'", "whole" }, { "--p 0", "--features", "'0'" },
+    { "--rows 121", "--rows 121", "120" }, { "--method full_kernel", "--method" }, { "--sigma 0", "--sigma", "> 0" },
+    { "--methods nystrom --p 500", "--features", "120" }, { "--kernel linear --methods random_features", "linear" },
     { "--lambda 0", "--lambda" },
   } do
     local result = refuses(command .. case[1], unpack(case, 2))

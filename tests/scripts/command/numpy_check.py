@@ -116,7 +116,7 @@ def check_csr_of_h5py(X):
 def check(method, source, ranks, X, T, Y, train, test, classes):
     """One model of the rows X and targets Y, trained and tested from the files that `train` and `test` name."""
     block = 40 if method is full else p if ranks == 1 and source == "npy" else 18
-    own = {"nystrom": ["--features", p, "--nystrom-gamma", gamma], "rf": ["--features", p]}
+    own = {"nystrom": ["--features", p, "--nystrom-gamma", gamma], "random_features": ["--features", p]}
     rows = train[1]
     run(ranks, "train", *train, "--hold-out", 0, "--method", method.__name__, "--sigma", sigma, "--lambda",
         ",".join(map(str, lambdas)), "--block", block, "--epochs", 4000, "--tol", 1e-9, "--precision", "f64", "--model", "m.h5",
@@ -167,7 +167,7 @@ def main():
                 check(method, source, ranks, *settings)
 
     # Preprocessing: the same formulas on standardised data.
-    run(3, "train", "--x", "X.npy", "--y", "targets.npy", "--hold-out", 0, "--method", "full", "--sigma", sigma, "--lambda", 1e-2,
+    run(3, "train", "--x", "X.npy", "--y", "targets.npy", "--hold-out", 0, "--method", "full_kernel", "--sigma", sigma, "--lambda", 1e-2,
         "--block", 40, "--epochs", 2000, "--tol", 1e-9, "--precision", "f64", "--standardize", "--model", "m.h5")  # fmt: skip
     run(1, "predict", "--model", "m.h5", "--x", "T.npy", "--out", "s.npy")
     mean, deviation = X.mean(0), X.std(0)

@@ -85,7 +85,7 @@ function checks.rates(lines)  -- runs under their bounds; √d; the orders of Ta
       if not line:find("random features") then assert(math.abs(theorem - order) < 0.15, line) end
       if line:find("full kernel") then assert(math.abs(seen - order) < 0.25, line) end
       if line:find("p^", 1, true) then
-        local method = line:find("Nyström") and "nystrom" or "rf"
+        local method = line:find("Nyström") and "nystrom" or "random_features"
         epochs[method] = (epochs[method] or 0) + tonumber(last)
       end
     end
@@ -114,7 +114,7 @@ function checks.conjugate_gradients(lines)  -- the solution of the same system b
     return (kbcd.load("/usr/share/datasets/fashion-mnist/" .. name .. "-ubyte.gz", { rows = rows }))
   end
   local Y, o = kbcd.labels.one_vs_all(images("train-labels-idx1", 1500)),
-    { kernel = kbcd.kernel.rbf{ sigma = 5 }, lambdas = 1e-6, p = 300 }
+    { kernel = kbcd.kernel.rbf{ sigma = 5 }, lambda = 1e-6, p = 300 }
   local expected
   for step in kbcd.nystrom(images("train-images-idx3", 1500), Y, o) do
     expected = kbcd.labels.error_rate(step.model, images("t10k-images-idx3"), images("t10k-labels-idx1"))[1]

@@ -8,7 +8,7 @@ local test, equal, fails = spec.test, spec.equal, spec.fails
 local rank = kbcd.rank()
 
 local path = kbcd.bcast(rank == 0 and os.tmpname() or "")
-local n, d, lambdas = 403, 5, { 1e-2, 1e-4, 1e-5 }
+local n, d, lambda = 403, 5, { 1e-2, 1e-4, 1e-5 }
 local data, test_data = Matrix.randn(n, d, { seed = 3 }), Matrix.randn(29, d, { seed = 4 })
 local rbf = kbcd.kernel.rbf{ sigma = 1.5 }
 
@@ -28,9 +28,9 @@ end
 -- The algorithm's steps; o: options beside the common ones, dtype.
 local function run(method, o, checkpoint)
   local X, Y, Xtest = data_of(o.dtype)
-  local given = { lambdas = o.lambdas or lambdas, b = o.b or 70, epochs = 3, seed = 8, test = Xtest, partition = o.partition,
+  local given = { lambda = o.lambdas or lambdas, b = o.b or 70, epochs = 3, seed = 8, test = Xtest, partition = o.partition,
     cache = o.cache, checkpoint = checkpoint }
-  if method == "full" then
+  if method == "full_kernel" then
     given.kernel, given.form = rbf, o.form
     return kbcd.full_kernel(X, Y, given)
   elseif method == "nystrom" then
@@ -72,14 +72,14 @@ local function run_until(method, o, stop)
 end
 
 local cases = {
-  { "full", { dtype = "f64" } }, { "full", { dtype = "f32", partition = "fixed" } },
-  { "full", { dtype = "f32", form = "plain", lambdas = 1e-3 } },
-  { "full", { dtype = "f64", form = "plain", partition = "fixed", cache = "none", lambdas = 1e-3 } },
-  { "full", { dtype = "f32", partition = "fixed", cache = "f16", lambdas = 1e-3 } },
-  { "nystrom", { dtype = "f64" } }, { "nystrom", { dtype = "f32", lambdas = 1e-3 } },
-  { "nystrom", { dtype = "f32", partition = "fresh" } }, { "nystrom", { dtype = "f32", cache = "f16" } },
-  { "rf", { dtype = "f64", lambdas = 1e-3 } }, { "rf", { dtype = "f32" } }, { "rf", { dtype = "f32", partition = "fresh" } },
-  { "rf", { dtype = "f32", cache = "none" } },
+  { "full_kernel", { dtype = "f64" } }, { "full_kernel", { dtype = "f32", partition = "fixed" } },
+  { "full_kernel", { dtype = "f32", form = "plain", lambda = 1e-3 } },
+  { "full_kernel", { dtype = "f64", form = "plain", partition = "fixed", keep = "none", lambda = 1e-3 } },
+  { "full_kernel", { dtype = "f32", partition = "fixed", keep = "f16", lambda = 1e-3 } },
+  { "nystrom", { dtype = "f64" } }, { "nystrom", { dtype = "f32", lambda = 1e-3 } },
+  { "nystrom", { dtype = "f32", partition = "fresh" } }, { "nystrom", { dtype = "f32", keep = "f16" } },
+  { "random_features", { dtype = "f64", lambda = 1e-3 } }, { "random_features", { dtype = "f32" } }, { "random_features", { dtype = "f32", partition = "fresh" } },
+  { "random_features", { dtype = "f32", keep = "none" } },
 }
 
 test("a run that is taken up gives the bits of one that was never stopped", function()
@@ -224,13 +224,13 @@ test("a checkpoint of another run is refused, with what differs", function()
     for name, value in pairs(changes) do if name ~= "settings" then other[name] = value end end
     fails(function() run(method, other, c) end, path, "of another run", ...)
   end
-  refused("nystrom", { lambdas = { 1e-2, 1e-4, 2e-5 } }, "lambdas = 0.01", "2.0000000000000002e-05 here")
+  refused("nystrom", { lambda = { 1e-2, 1e-4, 2e-5 } }, "lambda = 0.01", "2.0000000000000002e-05 here")
   refused("nystrom", { b = 111 }, "b = 110 there, 111 here")
   refused("nystrom", { partition = "fresh" }, "partition = fixed there, fresh here")
-  refused("rf", {}, "algorithm = nystrom there, random_features here", "kernel = rbf{")
+  refused("random_features", {}, "algorithm = nystrom there, random_features here", "kernel = rbf{")
   refused("nystrom", { settings = { data = DataSet(data):fingerprint() } }, "data = none there")
   local X, Y, Xtest = data_of("f32")
-  local given = { kernel = rbf, p = 260, gamma = 1e-3, jitter = true, lambdas = lambdas, b = 110, epochs = 3, seed = 8,
+  local given = { kernel = rbf, p = 260, gamma = 1e-3, jitter = true, lambda = lambdas, b = 110, epochs = 3, seed = 8,
     partition = "fixed", checkpoint = kbcd.checkpoint(path, { resume = true }) }
   fails(function() kbcd.nystrom(X, Y, given) end, "fingerprint of test = f32 ", "there, none here")
   given.test, given.kernel = Xtest, kbcd.kernel.rbf{ sigma = 1.5000001 }
@@ -241,7 +241,7 @@ test("a checkpoint of another run is refused, with what differs", function()
     "shape of X = 403 x 5 there, 353 x 5 here")
   fails(function() kbcd.checkpoint(path) end, path, "already", "remove")
   fails(function() kbcd.checkpoint(path, { each = 3 }) end, "each", "data, every, every_blocks, resume, settings")
-  fails(function() kbcd.nystrom(X, Y, { kernel = rbf, p = 9, lambdas = 1, checkpoint = path }) end, "checkpoint(path, …)")
+  fails(function() kbcd.nystrom(X, Y, { kernel = rbf, p = 9, lambda = 1, checkpoint = path }) end, "checkpoint(path, …)")
   fails(function() kbcd.checkpoint("/nowhere/c") end, "/nowhere/c", "cannot be written")
 end)
 
@@ -249,7 +249,7 @@ test("a checkpoint of other data, another type or another function is refused, w
   remove_all()
   local X, Y, Xtest = data_of("f64")
   local function begin(given, resume)
-    local o2 = { kernel = given.kernel or rbf, lambdas = 1e-3, b = 110, epochs = 2, seed = 8, test = given.test or Xtest,
+    local o2 = { kernel = given.kernel or rbf, lambda = 1e-3, b = 110, epochs = 2, seed = 8, test = given.test or Xtest,
       checkpoint = kbcd.checkpoint(path, { every = 0, resume = resume, data = given.data }) }
     return kbcd.full_kernel(given.X or X, given.Y or Y, o2)
   end

@@ -8,7 +8,7 @@ local test, equal, close, fails = spec.test, spec.equal, spec.close, spec.fails
 local rank = kbcd.rank()
 
 local path = kbcd.bcast(rank == 0 and os.tmpname() or "")
-local n, d, lambdas = 61, 3, { 1e-2, 1e-3 }
+local n, d, lambda = 61, 3, { 1e-2, 1e-3 }
 local data, test_data = Matrix.randn(n, d, { seed = 3 }), Matrix.randn(23, d, { seed = 4 })
 local X, Xtest = DataSet(data), DataSet(test_data)
 local Y = Matrix.hcat{ X.rows:clone():sin():sum(2), X.rows:clone():square():sum(2) }
@@ -24,21 +24,21 @@ local function trained(method, X_of)
   X_of = X_of or X
   local m = { method = method, task = "regress", kernel = rbf, X = X_of, best = 2, metrics = { test_error = { 0.5, 0.25 } },
     options = { epochs = 2, partition = "fixed", jitter = true } }
-  if method == "full" then
-    m.step = last(kbcd.full_kernel(X_of, Y, { kernel = rbf, lambdas = lambdas, b = 20, epochs = 2 }))
+  if method == "full_kernel" then
+    m.step = last(kbcd.full_kernel(X_of, Y, { kernel = rbf, lambda = lambdas, b = 20, epochs = 2 }))
   elseif method == "nystrom" then
-    m.step = last(kbcd.nystrom(X_of, Y, { kernel = rbf, lambdas = lambdas, p = 17, b = 6, epochs = 2, seed = 9 }))
+    m.step = last(kbcd.nystrom(X_of, Y, { kernel = rbf, lambda = lambdas, p = 17, b = 6, epochs = 2, seed = 9 }))
   else
     m.map = { kind = "fourier", p = 24, seed = 5 }
     local map = kbcd.features.fourier{ kernel = rbf, p = 24, seed = 5 }
-    m.step = last(kbcd.random_features(X_of, Y, { map = map, lambdas = lambdas, b = 10, epochs = 2 }))
+    m.step = last(kbcd.random_features(X_of, Y, { map = map, lambda = lambdas, b = 10, epochs = 2 }))
   end
   m.model = m.step.model
   return m
 end
 
 test("a loaded model predicts what the trained one does", function()
-  for _, method in ipairs{ "full", "nystrom", "rf" } do
+  for _, method in ipairs{ "full_kernel", "nystrom", "random_features" } do
     local m = trained(method)
     kbcd.model_file.save(path, m)
     local loaded = kbcd.model_file.load(path)
@@ -68,7 +68,7 @@ end
 
 test("a model of sparse data has sparse centres and predicts what its dense twin does", function()
   local rows, new = with_zeros(n, 5), with_zeros(23, 6)
-  for _, method in ipairs{ "full", "nystrom", "rf" } do
+  for _, method in ipairs{ "full_kernel", "nystrom", "random_features" } do
     local m = trained(method, rows)
     kbcd.model_file.save(path, m)
     local dense = kbcd.model_file.load(path)
@@ -82,7 +82,7 @@ test("a model of sparse data has sparse centres and predicts what its dense twin
       close(sparse[l]:predict(new), expected[l], 1e-10, method .. ": dense rows")
       close(dense[l]:predict(new:to_sparse()), expected[l], 1e-10, method .. ": sparse rows, dense centres")
     end
-    if method ~= "rf" then
+    if method ~= "random_features" then
       equal(sparse.centers.sparse, true)
       equal(dense.centers.sparse, false)
       close(kbcd.gather(sparse.centers:to_dense().rows), kbcd.gather(dense.centers.rows), 0, "centres")
@@ -94,16 +94,16 @@ test("every kernel comes back from a file", function()
   local kernel = kbcd.kernel
   for _, k in ipairs{ kernel.rbf{ gamma = 0.3 }, kernel.laplacian{ sigma = 2 }, kernel.matern{ nu = 2.5, sigma = 1.25 },
     kernel.polynomial{ degree = 2, gamma = 0.5, c = 0.75 }, kernel.linear(), kernel.cosine() } do
-    local step = last(kbcd.full_kernel(X, Y, { kernel = k, lambdas = 0.1, b = 30 }))
-    kbcd.model_file.save(path, { method = "full", task = "regress", kernel = k, X = X, model = step.model })
+    local step = last(kbcd.full_kernel(X, Y, { kernel = k, lambda = 0.1, b = 30 }))
+    kbcd.model_file.save(path, { method = "full_kernel", task = "regress", kernel = k, X = X, model = step.model })
     local loaded = kbcd.model_file.load(path)
     equal(tostring(loaded.kernel), tostring(k))
     close(loaded[1]:predict(Xtest), step.model[1]:predict(Xtest), 1e-12, tostring(k))
   end
   local own = kernel.custom{ name = "own", metric = "dot", kappa = function(D) return D end }
-  local step = last(kbcd.full_kernel(X, Y, { kernel = own, lambdas = 1 }))
+  local step = last(kbcd.full_kernel(X, Y, { kernel = own, lambda = 1 }))
   fails(function()
-    kbcd.model_file.save(path, { method = "full", task = "regress", kernel = own, X = X, model = step.model })
+    kbcd.model_file.save(path, { method = "full_kernel", task = "regress", kernel = own, X = X, model = step.model })
   end, "own", "Lua")
 end)
 
@@ -161,10 +161,10 @@ end)
 -- A small valid model of random features, with some parts changed.
 local function forged(change)
   local parts = {
-    root = { format = "kbcd model", version = 1, kbcd = "0", method = "rf", task = "classify", precision = "f64", n = 9,
+    root = { format = "kbcd model", version = 1, kbcd = "0", method = "random_features", task = "classify", precision = "f64", n = 9,
       d = 2, k = 2, best = 1 },
     kernel = { name = "rbf", gamma = 0.5, sigma = 1 }, map = { kind = "fourier", p = 4, seed = 1 },
-    lambdas = Matrix{ { 0.5 } }, coefficients = Matrix.ones(4, 2), classes = { "a", "b" },
+    lambda = Matrix{ { 0.5 } }, coefficients = Matrix.ones(4, 2), classes = { "a", "b" },
     preprocess = { kind = "standardize" }, shift = Matrix.zeros(1, 2), scale = Matrix.ones(1, 2),
   }
   if change then change(parts) end
@@ -206,7 +206,7 @@ test("a model that does not agree with itself is refused", function()
   refused(function(p) p.root.version = nil end, "version", "missing")
   refused(function(p) p.root.method = "svm" end, "method", "svm", "nystrom")
   refused(function(p) p.root.method = 1 end, "method", "1")
-  refused(function(p) p.root.method = "full" end, "/centers")
+  refused(function(p) p.root.method = "full_kernel" end, "/centers")
   refused(function(p) p.root.task = "guess" end, "task", "guess")
   refused(function(p) p.root.precision = "f16" end, "precision", "f16")
   refused(function(p) p.root.k = 0 end, "attribute k", "0")
@@ -227,10 +227,10 @@ test("a model that does not agree with itself is refused", function()
   refused(function(p) p.map.p = 2 ^ 39 end, "/coefficients")
   refused(function(p) p.map.seed = -1 end, "/map", "seed")
   refused(function(p) p.map = false end, "/map")
-  refused(function(p) p.lambdas = Matrix{ { -1 } } end, "/lambdas", "-1")
-  refused(function(p) p.lambdas = Matrix{ { 1, 2 } } end, "/lambdas")
-  refused(function(p) p.lambdas = Matrix{ { 1 }, { 2 } } end, "/coefficients", "4 x 4")
-  refused(function(p) p.lambdas = nil end, "/lambdas")
+  refused(function(p) p.lambda = Matrix{ { -1 } } end, "/lambdas", "-1")
+  refused(function(p) p.lambda = Matrix{ { 1, 2 } } end, "/lambdas")
+  refused(function(p) p.lambda = Matrix{ { 1 }, { 2 } } end, "/coefficients", "4 x 4")
+  refused(function(p) p.lambda = nil end, "/lambdas")
   refused(function(p) p.coefficients = Matrix.full(4, 2, 0 / 0) end, "/coefficients", "NaN")
   refused(function(p) p.coefficients = nil end, "/coefficients")
   refused(function(p) p.classes = { "a" } end, "/classes", "2", "1")
@@ -275,7 +275,7 @@ test("sparse centres that do not agree with themselves are refused", function()
   bad(function(c) c.starts = nil end, "dataset expected")
   bad(function(c) c.starts = { { 0, 2, 3, 4, 5 } } end, "starts", "1x5")
   refused(with_csr(function(c) c.starts[6] = { 5 } end), "/coefficients", "5 x 2", "4 x 2")
-  refused(with_csr(function(_, p) p.root.method = "full" end), "9 rows expected, got 4")
+  refused(with_csr(function(_, p) p.root.method = "full_kernel" end), "9 rows expected, got 4")
   if kbcd.size() == 1 then  -- in one place
     bad(function(c) c.starts[3] = { 1 } end, "starts", "number 3", "below the one before")
     bad(function(c) c.columns[2] = { 0 } end, "row 1", "ascend")

@@ -50,8 +50,8 @@ test("a damaged checkpoint is named, and one of other data or options refused", 
   local there = "kbcd " .. settings.full .. "--model m.h5 --resume "
   local function with(from, to) return (there:gsub(from:gsub("%p", "%%%0"), to)) end
   refuses(with("d.csv", "other.csv"), "m.h5.checkpoint is of another run", "fingerprint of x", "fingerprint of y")
-  refuses(with("--lambda 1e-3,1e-4", "--lambda 1e-3,2e-4"), "of another run", "lambdas = 0.001 0.0001", "here")
-  refuses(with("--block 20", "--block 30"), "b = 20 there, 30 here")
+  refuses(with("--lambda 1e-3,1e-4", "--lambda 1e-3,2e-4"), "of another run", "lambda = 0.001 0.0001", "here")
+  refuses(with("--b 20", "--b 30"), "b = 20 there, 30 here")
   refuses(there .. "--seed 5", "seed = 1 there, 5 here")
   refuses(there .. "--standardize", "preprocess = none there, standardize here")
   refuses(there .. "--sigma 3", "kernel = rbf{gamma = ", "sigma = ")
@@ -66,7 +66,7 @@ test("a damaged checkpoint is named, and one of other data or options refused", 
 end)
 
 test("what was chosen for a run stays as it was; without --resume, checkpoints are written when asked for", function()
-  local command = data .. "--method full --epochs 150 --lambda 1e-3 --precision f64 --standardize --block 100 "
+  local command = data .. "--method full_kernel --epochs 150 --lambda 1e-3 --precision f64 --standardize --b 100 "
   interrupted(alone, command, "c.h5", 0.1, "kill -9 $pid")
   has(shell.read(shell.tmp .. "/interrupted.log"), "chosen: sigma = ")
   local out = succeeds("mpi 3 " .. command .. " --model c.h5 --resume").out

@@ -35,13 +35,13 @@ local function log(method, p)
 end
 
 spec.test("the log of a run comes back", function()
-  local run = kbcd.read_log(write("full.jsonl", log("full")))
-  spec.equal(run.settings.method, "full")
+  local run = kbcd.read_log(write("full.jsonl", log("full_kernel")))
+  spec.equal(run.settings.method, "full_kernel")
   spec.equal(#run.blocks, 4)
   spec.equal(run.blocks[3].epoch, 2)
   spec.equal(run.result.best, 2)
-  spec.equal(run.name, "full")
-  local cut = kbcd.read_log(write("cut.jsonl", log("full"):sub(1, -30)))
+  spec.equal(run.name, "full_kernel")
+  local cut = kbcd.read_log(write("cut.jsonl", log("full_kernel"):sub(1, -30)))
   spec.equal(#cut.blocks, 4, "a last line that was cut off is passed over")
   spec.equal(cut.result, nil)
 end)
@@ -57,7 +57,7 @@ end)
 
 spec.test("the figures have the numbers of the logs", function()
   local runs = {}
-  for i, text in ipairs{ log("full"), log("nystrom", 10), log("rf", 10), log("rf", 20) } do
+  for i, text in ipairs{ log("full_kernel"), log("nystrom", 10), log("random_features", 10), log("random_features", 20) } do
     runs[i] = kbcd.read_log(write("run" .. i .. ".jsonl", text))
   end
   local time = figures.time(runs)

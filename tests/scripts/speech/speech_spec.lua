@@ -246,7 +246,7 @@ spec.test("the example takes all recordings of a list, and fewer where that is a
   local lines = {}
   for i = 1, 70 do lines[i] = write(("many%d.wav"):format(i), wav(tone(500, 0.2 + 0.01 * i), 16000)) .. "\tone" end
   local list = write("many.tsv", table.concat(lines, "\n") .. "\n")
-  local options = { "--features", "8", "--methods", "rf", "--epochs", "1" }
+  local options = { "--features", "8", "--methods", "random_features", "--epochs", "1" }
   assert(example("--list", list, unpack(options)):find("of 63 recordings", 1, true))
   assert(example("--list", list, "--files", "20", unpack(options)):find("of 18 recordings", 1, true))
 end)

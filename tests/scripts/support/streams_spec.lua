@@ -7,7 +7,7 @@ local streams = require "kbcd.support.streams"
 local test, equal, fails = spec.test, spec.equal, spec.fails
 
 test("the streams of epochs are those that models were made with", function()
-  equal(streams.centres, 1)
+  equal(streams.centers, 1)
   equal(streams.partition(), 0)
   equal(streams.order(), 1)
   for epoch = 1, 5 do

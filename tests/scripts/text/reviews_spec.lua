@@ -47,7 +47,7 @@ spec.test("the columns of a hashed matrix are blocks of random features", functi
   -- Ridge regression on the columns, solved at once.
   local Y = read.y.rows:to("f64")
   local model
-  for step in kbcd.random_features(Z, Y, { map = map, lambdas = 1e-2, b = 32 }) do model = step.model[1] end
+  for step in kbcd.random_features(Z, Y, { map = map, lambda = 1e-2, b = 32 }) do model = step.model[1] end
   local G, r = kbcd.allreduce(dense.rows:t() * dense.rows, dense.rows:t() * Y)
   local w = kbcd.local_solve(G:add_diagonal(Z.n * 1e-2), r)
   spec.close(model:predict(Z), dense.rows * w, 1e-10, "ridge")
@@ -98,7 +98,7 @@ end)
 
 spec.test("made-up reviews are learned", function()
   local said = example("reviews", "--p", "128", "--block", "256", "--epochs", "2")
-  for _, method in ipairs{ "full", "Nyström", "hashing" } do
+  for _, method in ipairs{ "full_kernel", "Nyström", "hashing" } do
     assert(rmse_of(said, method) < 1.0, said)  -- the mean rating alone has 1.41
   end
 end)
@@ -122,7 +122,7 @@ spec.test("clothing reviews: full <= Nyström <= hashing", function()
   if kbcd.size() > 2 then return end  -- one and two are enough for what takes this long
   local said = example("reviews", folder .. "train.tsv.gz", folder .. "test.tsv.gz", "--rows", "2000", "--p", "256",
     "--epochs", "3", "--block", "512", "--clip")
-  local full, nystrom, hashing = rmse_of(said, "full"), rmse_of(said, "Nyström"), rmse_of(said, "hashing")
+  local full, nystrom, hashing = rmse_of(said, "full_kernel"), rmse_of(said, "Nyström"), rmse_of(said, "hashing")
   assert(full < 0.95 and full <= nystrom and nystrom <= hashing, said)
 end)
 

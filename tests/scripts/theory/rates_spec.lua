@@ -149,12 +149,12 @@ spec.test("the system of a method has the method's solution", function()
     return last.model[1].coefficients
   end
   local kernel, map = circle.kernel, circle.map(p, 3)
-  spec.close(solution("full", { kernel = kernel }),
-    kbcd.gather(solved(kbcd.full_kernel(X, y, { kernel = kernel, lambdas = lambda, b = n }))), 1e-8, "full")
+  spec.close(solution("full_kernel", { kernel = kernel }),
+    kbcd.gather(solved(kbcd.full_kernel(X, y, { kernel = kernel, lambda = lambda, b = n }))), 1e-8, "full_kernel")
   spec.close(solution("nystrom", { kernel = kernel, p = p, gamma = 0.2, seed = 6 }),
-    solved(kbcd.nystrom(X, y, { kernel = kernel, lambdas = lambda, p = p, b = p, gamma = 0.2, seed = 6 })), 1e-8, "nystrom")
-  spec.close(solution("rf", { map = map }),
-    solved(kbcd.random_features(X, y, { map = map, lambdas = lambda, b = p })), 1e-8, "rf")
+    solved(kbcd.nystrom(X, y, { kernel = kernel, lambda = lambda, p = p, b = p, gamma = 0.2, seed = 6 })), 1e-8, "nystrom")
+  spec.close(solution("random_features", { map = map }),
+    solved(kbcd.random_features(X, y, { map = map, lambda = lambda, b = p })), 1e-8, "random_features")
 end)
 
 spec.test("what is wrong is told", function()
