@@ -4,7 +4,7 @@
 --     H α = KᵀY / n,     H = KᵀK / n + λ M ≈ P = M² / p + λ M = M (M / p + λ I)
 --
 -- since KᵀK / n is about M² / p. The factors of P cost p³, where the Gram of all centres costs n p²; an iteration costs two
--- products with K, which is kept. The k targets are columns of one system, with one step length.
+-- products with K, which is kept. The k targets are columns of one system, each with its own step lengths.
 
 local kbcd = require "kbcd"
 local Matrix, Index, types = kbcd.Matrix, kbcd.Index, kbcd.argument_types
@@ -27,12 +27,8 @@ kbcd.command("conjugate_gradients", function()
   local J, Y = Index.sample(n, p, { stream = 1 }), kbcd.labels.one_vs_all(y)
   local start = kbcd.now()
 
-  local K, parts, M = {}, Index.range(1, p):partition(2048), {}
-  for i, I in ipairs(parts) do
-    K[i] = kbcd.KernelBlock(X, J:take(I), kernel, { keep = "exact" })
-    M[i] = K[i]:rows(J)
-  end
-  M = Matrix.hcat(M):to("f64")
+  local K = kbcd.KernelMatrix(X, J, kernel)
+  local M = K:square():to("f64")
   -- M and M / p + λ I, times p, on rank 0; rounding in f32 leaves M about 1e-7 p short of positive.
   local root = kbcd.rank() == 0
   local factors = root and kbcd.chol_all({ M:clone():add_diagonal(1e-6 * p), M:clone():add_diagonal(lambda * p) })
@@ -41,39 +37,21 @@ kbcd.command("conjugate_gradients", function()
     local Z = root and factors[2]:solve(factors[1]:solve(R)):scale(p) or Matrix.zeros(R.nrows, R.ncols)
     return kbcd.bcast(Z, 0)
   end
-  local function transposed_times(V)  -- KᵀV
-    local sums = {}
-    for i, K_b in ipairs(K) do sums[i] = K_b:t() * V end
-    return kbcd.allreduce(Matrix.vcat(sums))
-  end
   local function times(A)  -- H A
-    local V = Matrix.zeros(X.local_n, A.ncols)
-    for i, K_b in ipairs(K) do V:add(K_b * A:take(parts[i])) end
-    return transposed_times(V):scale(1 / n):add(M * A, lambda)
+    return kbcd.allreduce(K:t() * (K * A)):scale(1 / n):add(M * A, lambda)
   end
   local function error_rate(alpha)
-    local S = Matrix.zeros(Xtest.local_n, Y.ncols)
-    for _, I in ipairs(parts) do
-      S:add(kbcd.KernelBlock(Xtest, J:take(I), kernel, { centers = X, keep = "none" }) * alpha:take(I))
-    end
-    return kbcd.labels.error_rate(S, Xtest, ytest)
+    local scores = kbcd.KernelMatrix(Xtest, J, kernel, { centers = X, keep = "none" }) * alpha
+    return kbcd.labels.error_rate(scores, Xtest, ytest)
   end
 
-  local R = transposed_times(Y):scale(1 / n)
-  local alpha, Z, first = Matrix.zeros(p, Y.ncols), precondition(R), R:norm()
-  local D, rz, seconds = Z:clone(), R:dot(Z), kbcd.now() - start
+  local right = kbcd.allreduce(K:t() * Y):scale(1 / n)
   kbcd.say("%10s %10s %12s %9s", "iteration", "residual", "test error", "seconds")
-  for iteration = 1, o.iterations do
-    start = kbcd.now()
-    local Q = times(D)
-    local step = rz / D:dot(Q)
-    alpha:add(D, step)
-    R:add(Q, -step)
-    Z = precondition(R)
-    local before = rz
-    rz = R:dot(Z)
-    D = D:scale(rz / before):add(Z)
-    seconds = seconds + kbcd.now() - start
-    kbcd.say("%10d %10.2e %11.2f%% %9.2f", iteration, R:norm() / first, 100 * error_rate(alpha), seconds)
+  local scoring = 0
+  for step in kbcd.pcg{ times = times, right = right, precondition = precondition, iterations = o.iterations, tol = 0 } do
+    local seconds, before = kbcd.now() - start - scoring, kbcd.now()
+    local rate = error_rate(step.x)
+    scoring = scoring + kbcd.now() - before
+    kbcd.say("%10d %10.2e %11.2f%% %9.2f", step.iteration, step.residual, 100 * rate, seconds)
   end
 end)
