@@ -1,12 +1,11 @@
--- What `require "kbcd"` gives: the runtime's types and primitives, and the public part of this folder, each file loaded when
--- its name is first used. The list below is all of it; every name has a `help`. The other files are the library's own:
--- require "kbcd.ROOM.FILE" reaches them, and they may change.
+-- What `require "kbcd"` gives: the runtime's types and primitives, and the public part of this folder, each file loaded
+-- when its name is first used. The list below is all of it, with the files of algorithms; every name has a `help`. The
+-- other files are the library's own: require "kbcd.ROOM.FILE" reaches them, and they may change.
 
 local ffi = require "ffi"
 local runtime = require "kbcd.runtime"
 
 local rooms = {
-  algorithms = { "full_kernel", "nystrom", "random_features", "falkon" },
   descent = { "algorithm", "Model", "options" },
   solvers = { "KernelMatrix", "pcg" },
   centers = { "centers" },
@@ -27,6 +26,10 @@ local own = { docs = true, terminal = true, job = true, timing = true, memory = 
 
 local room_of = {}
 for room, names in pairs(rooms) do for _, name in ipairs(names) do room_of[name] = room end end
+for _, module in ipairs(runtime.library.modules()) do  -- an algorithm is a file
+  local name = module:match("^algorithms%.([%w_]+)$")
+  if name then room_of[name] = "algorithms" end
+end
 runtime.library.public = room_of
 
 -- Names of types are capitalised, files are not: Model is model.lua, KernelMatrix is kernel_matrix.lua.
