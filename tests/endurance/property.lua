@@ -12,7 +12,7 @@
 -- different numbers of ranks.
 
 local kbcd = require "kbcd"
-local spec = require "spec"
+local spec, plain_kernel = require "spec", require "plain_kernel"
 local Matrix, Index, DataSet = kbcd.Matrix, kbcd.Index, kbcd.DataSet
 
 local seed, count, path = tonumber(arg[1]), tonumber(arg[2]), arg[3]
