@@ -134,7 +134,7 @@ test("the REPL shows values, and goes on after errors", function()
   local rows = repl('help "Matrix:rows"\n').out
   has(rows, "Matrix:rows(first [, last])", "view")
   equal(rows:find("Matrix:cols", 1, true), nil, "nothing but rows")
-  has(repl("help(full_kernel)\n").out, "full_kernel(X, Y, options)", "lambdas")
+  has(repl("help(full_kernel)\n").out, "full_kernel(X, Y, options)", "lambda")
   has(repl("help(Matrix.eye(2))\n").out, "Matrix:rows")
   has(repl('help "nosuch"\n').out, "nosuch", "help()")
   equal(repl("for i = 1, 2 do\n").out, "", "an unfinished statement at the end")
