@@ -2,6 +2,7 @@
 
 local kbcd = require "kbcd"
 local choose_lambda = require "kbcd.command.choose_lambda"
+local load_model = require "kbcd.command.load_model"
 local pad = require "kbcd.support.pad"
 
 local parser = kbcd.arguments("evaluate", "Tests a model of `kbcd train` on labelled rows.")
@@ -12,19 +13,21 @@ parser:option("--data", "Rows and labels in one file, instead of --x and --y."):
 parser:option("--label", "The columns of --data (CSV) that hold the labels, by name or number.", nil,
   kbcd.argument_types.columns)
 parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.argument_types.positive)
+parser:option("--with", "A Lua file that returns the model's kernel or feature map, where that is written in Lua.")
+  :argname("FILE")
 local o = parser:parse(arg)
 if o.data and (o.x or o.y) then parser:error("--data holds rows and labels; it does not go with --x or --y") end
 if o.label and not o.data then parser:error("--label names columns of --data, which is not given") end
 if not o.data and not (o.x and o.y) then parser:error("--x and --y expected, or --data") end
 
 local function main()
-  local model = kbcd.model_file.load(o.model)
+  local model = load_model(o.model, o.with)
   local l = choose_lambda(model, o.lambda)
   local X, y, y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.precision, o, model.d)
   local scoring, say = kbcd.scoring, kbcd.say
   local S = model[l]:predict(X)
   scoring.require_finite(S, X.first, o.data or o.x)
-  say("%s: %s, %s, lambda = %g; %d rows", o.model, model.method, tostring(model.kernel), model.lambdas[l], X.n)
+  say("%s: %s, %s, lambda = %g; %d rows", o.model, model.method, tostring(model.map or model.kernel), model.lambdas[l], X.n)
 
   local function widest(names)
     local width = 5

@@ -2,6 +2,7 @@
 
 local kbcd = require "kbcd"
 local choose_lambda = require "kbcd.command.choose_lambda"
+local load_model = require "kbcd.command.load_model"
 local csv_rows = require "kbcd.data.csv_rows"
 local read_data = require "kbcd.data.read_data"
 
@@ -12,6 +13,8 @@ parser:option("--out", "Where to: a .npy or .csv file; - is CSV on standard outp
 parser:option("--label", "Columns of --x (CSV) that are no features, by name or number: labels.", nil,
   kbcd.argument_types.columns)
 parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.argument_types.positive)
+parser:option("--with", "A Lua file that returns the model's kernel or feature map, where that is written in Lua.")
+  :argname("FILE")
 parser:flag("--scores", "The scores of every class instead of the class.")
 local o = parser:parse(arg)
 
@@ -20,10 +23,10 @@ if o.label and o.x == "-" then parser:error("--label is for files; cut the colum
 local function main()
   local format = o.out == "-" and "csv" or o.out:match("%.(npy)$") or o.out:match("%.(csv)$")
   if not format then parser:error(("--out: a name that ends in .npy or .csv expected, or -, got '%s'"):format(o.out)) end
-  kbcd.output_file.check_command({ ["--model"] = o.model, ["--x"] = o.x ~= "-" and o.x or nil },
+  kbcd.output_file.check_command({ ["--model"] = o.model, ["--with"] = o.with, ["--x"] = o.x ~= "-" and o.x or nil },
     { ["--out"] = o.out ~= "-" and o.out or nil })
 
-  local model = kbcd.model_file.load(o.model)
+  local model = load_model(o.model, o.with)
   local l = choose_lambda(model, o.lambda)
 
   -- Classes as the whole numbers or the texts that the labels were.

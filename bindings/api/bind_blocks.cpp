@@ -172,7 +172,8 @@ void bind_blocks(sol::state_view lua, sol::table kbcd) {
   def(lua, kbcd, "Selector(n, I)",
       "The n x |I| matrix S with S(I[j], j) = 1: S * D scatters the rows of D to rows I of this rank's part "
       "of n rows;\n"
-      "S:t() * A gathers this rank's part of rows I of A (allreduce it).",
+      "S:t() * A gathers this rank's part of rows I of A (allreduce it). Where I has a number twice, S * D adds both rows "
+      "to it.",
       [](Int n, const Index& columns) { return Selector(n, columns); });
 }
 

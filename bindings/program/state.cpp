@@ -164,6 +164,10 @@ void State::run_loaded(int status, const std::string& script, const std::vector<
 }
 
 void State::run_file(const std::string& path, const std::vector<std::string>& args) {
+  // `require` finds what lies beside the script, too.
+  auto folder = fs::path(path).parent_path().string();
+  sol::table package = lua_["package"];
+  package["path"] = fmt::format("{}/?.lua;{}", folder.empty() ? "." : folder, package["path"].get<std::string>());
   run_loaded(luaL_loadfilex(script_, path.c_str(), sandbox_ ? "t" : nullptr), path, args);
 }
 

@@ -3,7 +3,8 @@
 -- sense.
 
 local kbcd = require "kbcd"
-local require_room = require "kbcd.descent.require_room"
+local lambda_of = require "kbcd.descent.lambda"
+local memory_check = require "kbcd.descent.memory_check"
 local runtime = require "kbcd.runtime"
 local spec = require "spec"
 local Matrix, DataSet = kbcd.Matrix, kbcd.DataSet
@@ -152,9 +153,9 @@ test("settings are checked at the door", function()
   for _, name in ipairs(algorithms) do
     local function refused(given, ...) fails(function() steps(name, given) end, name, ...) end
     for _, value in ipairs{ -1, 0, not_a_number, huge, "a", { 1, -1 }, { 1, "x" }, 1e300, 1.1e10 } do
-      refused({ lambda = value }, "lambdas", "numbers > 0 and at most 1e+10 expected")
+      refused({ lambda = value }, "option lambda:", "numbers > 0 and at most 1e+10 expected")
     end
-    refused({ lambda = {} }, "lambdas", "at least one")
+    refused({ lambda = {} }, "option lambda:", "at least one")
     for _, value in ipairs{ 0, -1, 1.5, not_a_number, huge, 1e300, "x" } do
       refused({ b = value }, "option b", "whole number")
       refused({ epochs = value }, "epochs", "whole number")
@@ -200,13 +201,13 @@ end)
 test("where memory is there, but not for all blocks, they make do with less, and that is told", function()
   local available, budget = runtime.memory.available, kbcd.memory_budget()
   kbcd.memory_budget("1G")
-  local job = { columns = 1, count = 5000, spread = 1, same = 0, systems = 1 }
-  local o = { b = 20, lambda = { 1e-3 }, partition = "fixed", epochs = 2, keep = "exact" }
+  local job = { columns = 1, count = 5000, distributed = 1, replicated = 0, systems = 1 }
+  local o = { b = 20, lambda = lambda_of({ 1e-3 }, 1), partition = "fixed", epochs = 2, keep = "exact" }
   local function room_with(blocks_bytes)  -- 5000 x 5000 in f32 are 100 MB; a model and a system with its factor are beside
     runtime.memory.available = function()
       return (blocks_bytes + 5000 * 8 + 20 ^ 2 * 8 * 2) * runtime.job.node_ranks()
     end
-    local told = told_by(function() require_room("a run", { local_n = 5000, dtype = "f32" }, o, job) end)
+    local told = told_by(function() memory_check("a run", { local_n = 5000, dtype = "f32" }, o, job) end)
     runtime.memory.available = available
     local left = kbcd.memory_budget()
     kbcd.memory_budget("1G")

@@ -72,7 +72,7 @@ local function one_fault(number)
   end
   local command = train(method, model, "--resume --log " .. model .. ".jsonl"):gsub("--quiet", "")
   local last = shell.succeeds(('$clean timeout 300 $KBCD_MPIRUN -n %d "$KBCD" %s'):format(ranks, command))
-  if saved == "yes" then shell.has(last.out, "goes on from " .. model .. ".checkpoint") end
+  if saved == "yes" then shell.has(last.out, "resumes from " .. model .. ".checkpoint") end
   local off = (coefficients(model) - expected.model):abs():max()
   if off ~= 0 then error(("%s: the model is off by %g"):format(what, off), 0) end
   resuming.complete_log(model .. ".jsonl", epochs)

@@ -19,8 +19,8 @@ return kbcd.algorithm("falkon", {
 }, function(X, Y, o, run)
   local lambda, p, nl = o.lambda, o.p, X.n * o.lambda
   local J = run.centers(p, o.kernel)
-  local alpha = run.kernel_model(o.kernel, J).coefficients                -- f(x) = K(x, J) α
-  local K = kbcd.KernelMatrix(X, J, o.kernel, { keep = o.keep })
+  local model = run.kernel_model(o.kernel, J)                             -- f(x) = K(x, J) α
+  local alpha, K = model.coefficients, model:matrix(o.keep)
   local M = K:square():to("f64")
   local E = run.distributed("E", lambda:each(Y))                          -- Y − K α
   local R = run.replicated("R", Matrix.zeros(p, run.columns))
@@ -51,7 +51,7 @@ return kbcd.algorithm("falkon", {
   end
 
   return {
-    residual = E,
+    residual = E, weights = true,
     iterate = function(t)
       if t == 1 then restart() end
       local V = K * D

@@ -35,14 +35,12 @@ return function(o, data, algorithm, given)
   for name, value in pairs(given) do options[name] = value end
   if not o.method then chosen("method %s (%d rows)", algorithm.name, X.n) end
 
-  local map
+  local map, kernel  -- the names of these options
   for name, entry in pairs(schema) do
-    if entry.kind == "map" then map = name end
-    if entry.kind == "kernel" or entry.kind == "map" then
-      if not s.kernel then s.kernel, s.chosen = kernel_flags.make(o, X) end
-      if entry.kind == "kernel" then options[name] = s.kernel end
-    end
+    if entry.kind == "map" then map = name elseif entry.kind == "kernel" then kernel = name end
   end
+  if map or kernel then s.kernel, s.chosen = kernel_flags.make(o, X) end
+  if kernel then options[kernel] = s.kernel end
   for name, value in pairs(s.chosen) do chosen("%s = %.4g (half the median distance)", name, value) end
 
   if schema.p or map then

@@ -14,6 +14,7 @@ local map_flags = require "kbcd.command.map_flags"
 local convert = { count = types.count, number = types.number, positive = types.positive, not_negative = types.not_negative,
   lambda = types.lambdas, text = function(text) return text end }
 local lists = { count = types.counts, positive = types.positives }
+local chosen = { b = true, epochs = true, partition = true, lambda = true, p = true }  -- for the data, unless given
 local hidden = { b = "--block", p = "--features", keep = "--cache" }  -- old spellings
 
 local function has_kind(algorithms, kind)
@@ -92,6 +93,7 @@ return function(parser, algorithms, several, except)
     flag.key = flag.flag:sub(3):gsub("-", "_")
     local text, default = flag.entry.about ~= "" and flag.entry.about or flag.name, flag.entry[2]
     local shown = (type(default) == "number" or type(default) == "string") and ("; %s unless given"):format(default) or ""
+    if chosen[flag.name] then shown = "; chosen for the data unless given" end
     local of = #flag.owners < #algorithms and owners_text(flag) or ""
     local note = (of .. shown):gsub("^; ", "")
     flag.help = text:gsub("^%l", string.upper) .. (note ~= "" and (" (%s)"):format(note) or "") .. "."

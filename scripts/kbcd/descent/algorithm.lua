@@ -31,7 +31,9 @@ choose (help "algorithm options"). setup(X, Y, o, run) makes the model and the s
   or, instead of step, iterate(t): an iteration of a method without blocks (options: b = false); an epoch is an iteration.
   residual = E: this rank's rows of what is left of the targets (k columns for each lambda), a declared state.
   fitted(E): the fitted values from the residual; of a start, it also gives E from the fitted values.
-  gradient(B, P): the gradient of block B, for choose.   block(B, later): another operator than K([n], B).
+  gradient(B, P): the gradient of block B, for choose. choose(c): which block is next, unless the option says.
+  block(B, later): another operator than K([n], B).
+  weights = true: iterate uses model:matrix() and model:block() alone, and so takes weights of rows.
   later = true: block and step get the rows that are visited later in the epoch: block(B, later) as an Index, and
     step(B, K_b, solve, here) as this rank's rows among them.
   start_epoch(epoch): called before each epoch.   targets_changed(D): the targets have changed by D (option targets).]]
@@ -49,7 +51,7 @@ add a growing multiple of I to a system that is not positive definite); choose (
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
-  dense = "boolean" }
+  dense = "boolean", weights = "boolean", choose = "function" }
 
 -- The ways to draw centres, a file each.
 local function center_names()
@@ -128,6 +130,10 @@ local function checked(run, method)
   if method.residual and not method.fitted then refuse("setup returned residual, and no fitted(E)") end
   if run.o.jitter and not method.system then refuse("option jitter: this algorithm has no system to add it to") end
   if method.iterate then method.dense = true end
+  if run.scale and method.iterate and not method.weights then
+    refuse("option weights: this algorithm does not take weights")
+  end
+  run.o.choose = run.o.choose or method.choose or false
   return method
 end
 

@@ -22,7 +22,7 @@ return function(run, method, systems)
   -- The block of number i as the step `done` visits it.
   local function visit(i, done)
     local block = { I = blocks[i], number = o.partition == "fresh" and epoch .. "/" .. i or i, epoch = epoch, done = done,
-      place = i, next = function() end }
+      place = i }
     if method.later then
       block.number = epoch .. "/" .. i
       function block.later()
@@ -57,8 +57,7 @@ return function(run, method, systems)
     local choice = o.choose(c)
     if kbcd.type(choice) == "Index" and not method.later then
       order:set(1, done, 0)
-      return { I = choice, number = ("%d/%d own"):format(epoch, done), epoch = epoch, done = done, place = 1,
-        next = function() end }
+      return { I = choice, number = ("%d/%d own"):format(epoch, done), epoch = epoch, done = done, place = 1 }
     end
     if type(choice) ~= "number" or choice % 1 ~= 0 or choice < 1 or choice > count then
       error(("%s: choose must return the number of a block, 1..%d%s, got %s"):format(run.owner, count,

@@ -12,9 +12,14 @@ such numbers again; lambda * A scales each model's columns of a Matrix A of k L 
 times; lambda[l] is a number, lambda.count is L, lambda.k the columns of a model; lambda:columns(A, l) is a view of model
 l's columns; lambda:row() is a 1 x k L Matrix of each column's λ.]]
 
-local methods, Lambda = {}, {}
+local methods = {}
+local Lambda = { __index = methods }
 
-local function new(values, k) return setmetatable({ values = values, count = #values, k = k }, Lambda) end
+local function new(values, k)
+  local lambda = { values = values, count = #values, k = k }
+  for l, value in ipairs(values) do lambda[l] = value end
+  return setmetatable(lambda, Lambda)
+end
 
 local function is_lambda(x) return type(x) == "table" and getmetatable(x) == Lambda end
 
@@ -45,10 +50,6 @@ local function scaled(lambda, A)
   return result
 end
 
-function Lambda.__index(lambda, key)
-  if type(key) == "number" then return lambda.values[key] end
-  return methods[key]
-end
 function Lambda.__mul(a, b)
   if is_lambda(a) and runtime.type(b) == "Matrix" then return scaled(a, b) end
   if formula.is(b) then return formula.scaled(a, b) end

@@ -27,6 +27,9 @@ given, or "classify"), names (of classes or targets), best (which lambda; 1 unle
 runtime.docs["Model:block"] = [[Model:block(I [, rows])
 The block of the training rows against centres or features I, K([n], I) or Z([n], I), as the driver would make it: kept in
 memory as the options say. rows: an Index, only these rows.]]
+runtime.docs["Model:matrix"] = [[Model:matrix([keep])
+The kernel matrix of the training rows and the model's centres, a KernelMatrix; with the weights of the rows, if the run has
+some.]]
 runtime.docs["Model:rows"] = [[Model:rows(I)
 Rows I of the coefficients, on every rank. All ranks call it.]]
 
@@ -44,6 +47,12 @@ function methods.block(m, I, rows)
   if m.map then return kbcd.RandomFeaturesBlock(m.X, I, m.map, { keep = m.keep, rows = rows, row_scale = m.scale }) end
   return kbcd.KernelBlock(m.X, places(m, I), m.kernel, { keep = m.keep, rows = rows, row_scale = m.scale,
     column_scale = column_scale(m, I) })
+end
+
+-- All blocks as one operator (help "KernelMatrix"), with the weights of the rows, if they have some.
+function methods.matrix(m, keep)
+  if m.map then error("Model:matrix: a model of a kernel expected", 2) end
+  return kbcd.KernelMatrix(m.X, m.centers, m.kernel, { keep = keep, scale = m.scale })
 end
 
 -- The block of other rows Z.

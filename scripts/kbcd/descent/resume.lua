@@ -1,5 +1,5 @@
 -- resume(run): where the run begins: the epoch, the steps done in it and the seconds that they took, from the checkpoint
--- of a run that was stopped, or 0; and a function that saves the state after a step. The settings of a run, and the data,
+-- of a run that was stopped, or 0; and with a checkpoint a function that saves the state after a step. The settings of a run, and the data,
 -- must be those of the one that was stopped, and the same on every rank.
 
 local kbcd = require "kbcd"
@@ -18,7 +18,7 @@ return function(run)
   local o, settings, at = run.o, run_settings(run), kbcd.Matrix.zeros(1, 3)
   require_same_settings(run.owner, settings)
   local checkpoint = o.checkpoint
-  if not checkpoint then return 0, 0, 0, function() end end
+  if not checkpoint then return 0, 0, 0 end
   settings.values = run_settings.values(run.model)
   local data = { X = run.X, Y = kbcd.DataSet.local_part(run.X.n, run.Y), test = o.test or nil }
   for name, text in pairs(checkpoint:fingerprints(data)) do settings[name] = text end

@@ -113,29 +113,21 @@ return function(run, method)
     return list
   end
 
-  local solve, old = nil, nil
-  if systems then
-    function solve(right, given)
-      old = given
-      local Delta = systems.solve(right, given)
-      if choose then choose.record(done, given and math.sqrt(systems.squares():sum()) or right:norm()) end
-      return Delta
-    end
-  end
+  if choose then function systems.solved(norm) choose.record(done, norm) end end
 
   -- One step of the method: Δ of the rows block.I of the coefficients, and these rows after it; nil if all may have changed.
   local function advance(block)
     if not method.step then return method.iterate(epoch) end
-    old = nil
     local K_b, more = systems.begin(block)
-    local Delta = method.step(block.I, K_b, solve, more)
+    local Delta = method.step(block.I, K_b, systems.solve, more)
     if not Delta then return nil end
-    return Delta, old and old + Delta or model:rows(block.I)
+    if systems.old then return Delta, systems.old + Delta end
+    return Delta, model.distributed and model:rows(block.I) or model.coefficients:take(block.I)
   end
 
   return function()
     if converged or epoch == o.epochs and done == #visits then return nil end
-    if done > 0 then save(epoch, done, seconds) end
+    if save and done > 0 then save(epoch, done, seconds) end
     if done == #visits then start_epoch() end
     done = done + 1
     local start, block = kbcd.now(), choose and choose.next(done) or visits[done]
@@ -147,7 +139,7 @@ return function(run, method)
     end
     seconds = seconds + kbcd.now() - start
     if follow then follow.after(block, Delta, done == #visits) end
-    local residual = residuals(block, systems and systems.squares())
+    local residual = residuals(block, systems and systems.squares)
     local change = changes(Delta, now, residual)
     local largest = 0
     for _, c in ipairs(change or {}) do largest = math.max(largest, c) end

@@ -5,7 +5,7 @@
 -- ranks and threads: a rank holds the factors of its blocks, solves with them in their step, and sends the result to the
 -- others. Factors of a fixed partition are kept as well. The Gram and K_bᵀE of a step come from one pass over the block.
 --
--- A block is one of steps.lua: { I, number, place, epoch, done, later(), next() }.
+-- A block is one of steps.lua: { I, number, place, epoch, done, later(), next }.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -44,7 +44,7 @@ return function(run, method)
   local ahead = terms and (o.choose and 1 or terms.gram and whole_blocks_ahead(X, o.b) or centers_ahead(X, o.b))
   -- By number of block: { K_b, here }, and { root, kept, list (on the root, a Factor a λ), right (of the last visit) }.
   local held, factors = {}, {}
-  local now, fused, squares  -- the block of the step at hand; its K_bᵀE, if it came with the Gram; |residual|² for each λ
+  local now, fused  -- the block of the step at hand; its K_bᵀE, if it came with the Gram
 
   -- The operator of a block, and this rank's rows among those that are visited later.
   local function get(block)
@@ -131,7 +131,7 @@ return function(run, method)
         local root = (block.place - 1) % kbcd.size()  -- always the same one: sums over ranks may depend on it
         new[#new + 1] = { block = block, root = root, finish = begin(block, root, block == now) }
       end
-      block = block.next()
+      block = block.next
     end
     for _, entry in ipairs(new) do entry.parts = entry.finish() end
     kbcd.together(function() factor(new) end)
@@ -143,7 +143,8 @@ return function(run, method)
     end
   end
 
-  local systems = {}
+  -- Of the step at hand: what solve was given as `old`, and |residual|² for each λ before the step; nil without `old`.
+  local systems = { old = nil, squares = nil }
 
   -- The block of a step: its operator, and K_bᵀE over all ranks where the method has a residual E, or this rank's rows among
   -- those that are visited later. What the last step had is given back.
@@ -152,7 +153,7 @@ return function(run, method)
       if held[now.number] and held[now.number][1] then held[now.number][1]:release() end
       held[now.number] = nil
     end
-    now, fused, squares = block, nil, nil
+    now, fused, systems.old, systems.squares = block, nil, nil, nil
     if terms then prepare(block) end
     local K_b, here = get(block)
     if not E then return K_b, here end
@@ -162,10 +163,10 @@ return function(run, method)
   end
 
   -- For each λ, its columns of `right` solved with H_λ: on every rank the result of the one that has the factor. With `old`,
-  -- what to add to `old` to get there, and |H Δ|² for each λ is remembered: the squares of the residual before the step.
+  -- what to add to `old` to get there; |H Δ|² for each λ are the squares of the residual before the step.
   function systems.solve(right, old)
     local entry, Delta = factors[now.number], Matrix.zeros(right.nrows, right.ncols)
-    if old then squares = Matrix.zeros(1, L) end
+    local squares = old and Matrix.zeros(1, L)
     local first = old and old:norm() == 0  -- then H α_b = 0
     for l, H in ipairs(entry.list or {}) do
       local from, to = (l - 1) * k + 1, l * k
@@ -185,12 +186,10 @@ return function(run, method)
       factors[now.number] = nil
     end
     kbcd.bcast(Delta, entry.root)
-    if old then kbcd.bcast(squares, entry.root) end
+    if old then systems.old, systems.squares = old, kbcd.bcast(squares, entry.root) end
+    if systems.solved then systems.solved(old and math.sqrt(squares:sum()) or right:norm()) end
     return Delta
   end
-
-  -- The squares of the block's residual before the step, for each λ; nil where the method has not solved with `old`.
-  function systems.squares() return squares end
 
   -- K_bᵀE of any block, over all ranks.
   function systems.product(block) return kbcd.allreduce(get(block):t() * E) end

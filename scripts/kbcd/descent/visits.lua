@@ -5,7 +5,7 @@
 --
 -- A block is a table: I (the Index), number (its name as long as its partition lives), epoch, done (its place in the
 -- epoch), place (that in the first epoch of its partition), later() (all that is visited after it in this epoch, an Index)
--- and next() (the block after it, or nil).
+-- and next (the block after it, or nil).
 
 local kbcd = require "kbcd"
 local streams = require "kbcd.support.streams"
@@ -31,10 +31,10 @@ local function in_order(_, o, count, epoch, order)
     local upto = before
     visits[done] = {
       I = I, number = fresh and epoch .. "/" .. done or now[done], epoch = epoch, done = done, place = places[now[done]],
-      next = function() return visits[done + 1] end,
       later = function() return Index.range(1, count):without(all:slice(1, upto)) end,
     }
   end
+  for done = 1, #visits - 1 do visits[done].next = visits[done + 1] end
   return visits
 end
 

@@ -18,7 +18,8 @@ runtime.docs.KernelMatrix = [[KernelMatrix(X, J, kernel [, options])
 K([n], J) as an operator, or all of K where J is nil. All ranks make it. Its blocks are computed at their first product and
 stay in memory as far as the budget goes; the others are computed anew for each product, so all ranks call the products.
 options: keep = "exact", "f16" or "none" (as for KernelBlock), b = 2048 (columns of a block), centers (the DataSet that J
-numbers the rows of; X unless given).
+numbers the rows of; X unless given), scale (this rank's rows x 1: the matrix is diag(s) K diag(s), as weights s^2 of rows
+make it).
 With J: K * V for a |J| x k Matrix V that every rank has gives this rank's rows. K:t() * A for this rank's n_local x k rows
 gives this rank's part of the sum, |J| x k: allreduce it. K:square() is K(J, J), on every rank.
 Without J: K * V (and K:t() * V, which is the same) for this rank's rows of an n x k matrix V gives this rank's rows of the
@@ -104,11 +105,20 @@ local methods = {}
 
 function methods:t() return self.symmetric and self or setmetatable({ K = self }, Transposed) end
 
-function methods:diagonal() return kbcd.kernel_diagonal(self.X, self.kernel) end
+function methods:diagonal()
+  local diagonal = kbcd.kernel_diagonal(self.X, self.kernel)
+  return self.scale and diagonal:cmul(self.scale):cmul(self.scale) or diagonal
+end
+
+-- The scale of rows I of X, on every rank; nil without one.
+local function scale_of(self, I)
+  return self.scale and kbcd.allreduce(kbcd.Selector(self.X.n, I):t() * self.scale) or nil
+end
 
 function methods:rows(I)
   if self.symmetric then
-    local columns = kbcd.KernelBlock(self.X, I, self.kernel, { keep = "none" })
+    local columns = kbcd.KernelBlock(self.X, I, self.kernel, { keep = "none", row_scale = self.scale or nil,
+      column_scale = scale_of(self, I) })
     return kbcd.gather(columns:dense()):t():clone()
   end
   local parts = {}
@@ -120,7 +130,9 @@ function methods:square()
   if self.symmetric then return self:rows(Index.range(1, self.X.n)) end
   local parts = {}
   for i, block in ipairs(self.blocks) do
-    local centers = kbcd.KernelBlock(self.centers, self.J:take(block.at), self.kernel, { keep = "none" })
+    local J = self.J:take(block.at)
+    local centers = kbcd.KernelBlock(self.centers, J, self.kernel, { keep = "none", row_scale = self.scale or nil,
+      column_scale = scale_of(self, J) })
     parts[i] = centers:rows(self.J)
   end
   return Matrix.hcat(parts)
@@ -152,7 +164,9 @@ local function columns(self, o)
   for _, at in ipairs(Index.range(1, #self.J):partition(o.b)) do
     local block = { at = at }
     function block.make(keep)
-      return kbcd.KernelBlock(self.X, self.J:take(at), self.kernel, { centers = self.centers, keep = keep })
+      local J = self.J:take(at)
+      return kbcd.KernelBlock(self.X, J, self.kernel, { centers = self.centers, keep = keep, row_scale = self.scale or nil,
+        column_scale = scale_of(self, J) })
     end
     self.blocks[#self.blocks + 1] = block
   end
@@ -167,7 +181,10 @@ local function triangle(self, o)
     local function later() return order:slice(last + 1, X.n):sorted() end  -- long lists, which need not live
     local function rows() return Index.concat{ later(), I } end
     local block = { S = kbcd.Selector(X.n, I), here = X:local_rows(rows()), later = #X:local_rows(later()) }
-    function block.make(keep) return kbcd.KernelBlock(X, I, self.kernel, { rows = rows(), keep = keep }) end
+    function block.make(keep)
+      return kbcd.KernelBlock(X, I, self.kernel, { rows = rows(), keep = keep, row_scale = self.scale or nil,
+        column_scale = scale_of(self, I) })
+    end
     self.blocks[#self.blocks + 1] = block
   end
 end
@@ -183,13 +200,14 @@ return function(X, J, kernel, given)
   expect(kernel, "Kernel", 3)
   local o = options.read("KernelMatrix", given or {}, {
     keep = { options.one_of("exact", "f16", "none"), "exact" }, b = { options.count, 2048 },
-    centers = { options.maybe(options.data), false },
+    centers = { options.maybe(options.data), false }, scale = { options.maybe(options.matrix), false },
   })
+  if o.scale and o.centers then error("KernelMatrix: options scale and centers do not go together", 2) end
   if not J and o.centers then error("KernelMatrix: option centers: J expected with it, which numbers its rows", 2) end
   if J and #J == 0 then error("KernelMatrix: at least one column expected", 2) end
   local self = setmetatable({
-    X = X, J = J or false, kernel = kernel, keep = o.keep, centers = o.centers or X, symmetric = not J, blocks = {},
-    nrows = X.local_n, ncols = J and #J or X.n,
+    X = X, J = J or false, kernel = kernel, keep = o.keep, scale = o.scale, centers = o.centers or X, symmetric = not J,
+    blocks = {}, nrows = X.local_n, ncols = J and #J or X.n,
   }, KernelMatrix);
   (J and columns or triangle)(self, o)
   for _, block in ipairs(self.blocks) do block.keep = o.keep end

@@ -271,7 +271,7 @@ spec.test("the kernel entries computed are those counted on paper", function()
   local squares = 3 * 25 * 25 + 15 * 15                             -- the blocks K(I,I): three of 25 rows, one of 15
   spec.equal(full{ epochs = 2 }, n * n + squares, "half: (n² + squares) / 2 an epoch")
   local plain = full({ epochs = 2 }, plain_kernel)
-  assert(plain <= 2 * n * n and plain > 1.8 * n * n, "plain; only a product with zero makes none")
+  assert(plain <= 2 * n * n and plain >= 2 * n * n - 25 * (n - 25), "plain; only a product with zero makes none")
   spec.equal(full{ epochs = 3, partition = "fixed" }, (n * n + squares) / 2, "half, kept")
   spec.equal(full({ epochs = 3, partition = "fixed" }, plain_kernel), n * n, "plain, kept")
   local nystrom = { kernel = rbf, lambda = 1, p = 20, b = 7, epochs = 3 }

@@ -32,7 +32,7 @@ local function loaded(name) return kbcd.load(shell.tmp .. "/" .. name).rows end
 
 test("train says what it chose, and the model is good", function()
   local out = succeeds("kbcd train --x X.npy --y y.npy").out
-  has(out, "180 rows of 2 numbers, 3 classes; 20 rows held out", "chosen: method full", "sigma =", "blocks of",
+  has(out, "180 rows of 2 numbers, 3 classes; 20 rows held out", "chosen: method full_kernel", "sigma =", "b =",
     "lambda = 1e-4", "epoch 1/", "residual", "model.h5: best lambda")
   refuses("kbcd train --x X.npy --y y.npy", "model.h5 is there already", "--model")
   local report = succeeds("mpi 2 evaluate --model model.h5 --x Xt.npy --y yt.npy").out
@@ -42,9 +42,10 @@ test("train says what it chose, and the model is good", function()
 end)
 
 test("each method, a path of lambdas, a log; the best is marked and all are kept", function()
-  for _, method in ipairs{ "full_kernel", "nystrom --p 60", "rf --p 80 --map orthogonal" } do
+  for _, method in ipairs{ "full_kernel --b 30 --jitter", "nystrom --p 60 --b 30 --jitter",
+    "random_features --p 80 --map orthogonal --b 30 --jitter", "falkon --p 60" } do
     local out = succeeds(("mpi 2 train --x X.npy --y y.npy --test-x Xt.npy --test-y yt.npy --method %s --sigma 2 " ..
-      "--lambda 1e-1,1e-3 --b 30 --epochs 2 --jitter --model m.h5 --log run.jsonl"):format(method)).out
+      "--lambda 1e-1,1e-3 --epochs 2 --model m.h5 --log run.jsonl"):format(method)).out
     has(out, "40 rows to test", "lambda = 0.1 0.001", "epoch 2/2", "m.h5: best lambda")
     local m = kbcd.model_file.load(shell.tmp .. "/m.h5")
     equal(#m.lambdas, 2)
@@ -55,7 +56,14 @@ test("each method, a path of lambdas, a log; the best is marked and all are kept
     for line in io.lines(shell.tmp .. "/run.jsonl") do
       local entry = cjson.decode(line)
       kinds[entry.type] = (kinds[entry.type] or 0) + 1
-      if entry.type == "block" then
+      if entry.type == "run" then
+        equal(entry.method, method:match("^[%w_]+"))
+        equal(table.concat(entry.lambda, " "), "0.1 0.001")
+        equal(type(entry.title), "string")
+        equal(entry.epochs, 2)
+        equal(entry.b, method:find("--b 30") and 30 or nil)
+        equal(entry.p, tonumber(method:match("--p (%d+)")))
+      elseif entry.type == "block" then
         equal(#entry.test_error, 2)
         equal(#entry.residual, 2)
         assert(next(entry.primitives) and entry.seconds > 0)
@@ -65,8 +73,118 @@ test("each method, a path of lambdas, a log; the best is marked and all are kept
     end
     equal(kinds.run, 1)
     equal(kinds["end"], 1)
-    assert(kinds.block >= 4, "blocks in the log")
+    if method:find("falkon") then equal(kinds.block, 2, "iterations in the log") end
+    assert(kinds.block >= (method:find("falkon") and 2 or 4), "blocks in the log")
   end
+end)
+
+test("methods are listed, with their options, and found by name or file", function()
+  local list = succeeds("kbcd methods").out
+  for _, algorithm in ipairs(kbcd.methods.all()) do has(list, algorithm.name .. " ", algorithm.about) end
+  has(list, "full_kernel", "nystrom", "random_features", "falkon")
+  equal(succeeds("mpi 2 methods").out, list)
+  has(succeeds("kbcd methods nystrom").out, "nystrom: ", "lambda", "epochs", "gamma", "the stabiliser", "centers", "jitter")
+  has(succeeds("kbcd methods nys").out, "nystrom: ")
+  refuses("kbcd methods svm", "svm", "falkon, full_kernel, nystrom, random_features")
+  -- Gradient descent on all rows, in a file of one's own; what lies beside it can be required.
+  shell.write("rates.lua", "return { default = 0.5 }")
+  shell.write("descent.lua", [[
+local kbcd = require "kbcd"
+return kbcd.algorithm("descent", {
+  "gradient descent: on all rows", kernel = "kernel", b = false, epochs = 3,
+  rate = { "positive", "how far to go", default = require("rates").default },
+}, function(X, Y, o, run)
+  local model = run.kernel_model(o.kernel)
+  local E = run.distributed("E", o.lambda:each(Y))
+  local K = model:matrix()
+  return {
+    residual = E, fitted = function(A) return o.lambda:each(Y) - A end,
+    iterate = function()
+      local step = E * (o.rate / X.n)
+      model.coefficients:add(step)
+      E:sub(K * step)
+    end,
+  }
+end)]])
+  has(succeeds("kbcd methods ./descent.lua").out, "descent: gradient descent", "rate", "how far to go (0.5)",
+    "iterations (3)")
+  local data = "train --x X.npy --y t.npy --hold-out 0 --sigma 2 --lambda 1e-3 --precision f64 --method "
+  has(succeeds("kbcd " .. data .. "descent.lua --rate 0.25 --epochs 40 --model d1.h5").out, "descent, rbf", "epoch 40/40")
+  succeeds("mpi 3 " .. data .. "./descent.lua --rate 0.25 --epochs 40 --model d3.h5 --quiet")
+  succeeds("kbcd predict --model d1.h5 --x Xt.npy --out d1.npy && mpi 2 predict --model d3.h5 --x Xt.npy --out d3.npy")
+  assert((loaded("d1.npy") - loaded("d3.npy")):abs():max() < 1e-10, "on 1 and 3 ranks")
+  equal(kbcd.model_file.load(shell.tmp .. "/d1.h5").method, "descent")
+  equal(kbcd.model_file.load(shell.tmp .. "/d1.h5").options.rate, 0.25)
+  has(succeeds("kbcd train --method ./descent.lua --help").out, "--rate", "How far to go")
+  refuses("kbcd " .. data .. "./descent.lua --rate 0 --model no.h5", "--rate", "> 0")
+  refuses("kbcd " .. data .. "./descent.lua --b 3 --model no.h5", "unknown option '--b'")
+  refuses("kbcd " .. data .. "./none.lua --model no.h5", "--method ./none.lua", "No such file")
+  shell.write("wrong.lua", "return 3")
+  refuses("kbcd " .. data .. "./wrong.lua --model no.h5", "--method ./wrong.lua", "kbcd.algorithm", "got number")
+  shell.write("broken.lua", "return {")
+  refuses("kbcd " .. data .. "./broken.lua --model no.h5", "--method ./broken.lua", "broken.lua:1")
+end)
+
+test("the old spellings of flags still work", function()
+  local train = "kbcd train --x X.npy --y t.npy --hold-out 0 --sigma 2 --lambda 1e-3 --method nystrom --epochs 2 --quiet "
+  succeeds(train .. "--p 40 --b 10 --keep f16 --model new.h5 && " .. train ..
+    "--features 40 --block 10 --cache f16 --model old.h5")
+  local new, old = kbcd.model_file.load(shell.tmp .. "/new.h5"), kbcd.model_file.load(shell.tmp .. "/old.h5")
+  equal((new.coefficients - old.coefficients):abs():max(), 0)
+  equal(old.options.keep, "f16")
+  equal(old.options.b, 10)
+  local help = succeeds("kbcd train --method nystrom --help").out
+  has(help, "--keep", "--b ", "--p ", "--nystrom-gamma")
+  for _, flag in ipairs{ "--features", "--block", "--cache" } do equal(help:find(flag, 1, true), nil, flag) end
+end)
+
+test("a model whose kernel is written in Lua is used with --with", function()
+  local code = [[
+local kbcd = require "kbcd"
+return kbcd.kernel.custom{ name = "cauchy", metric = "sqeuclidean", params = { width = %s }, kappa = function(D)
+  return (1 + D:scale(1 / 2)):pow(%s)
+end }]]
+  shell.write("cauchy.lua", code:format("2", "-1"))
+  shell.write("wider.lua", code:format("3", "-1"))
+  shell.write("other.lua", code:format("2", "-2"))
+  shell.write("number.lua", "return 3")
+  shell.write("make.lua", [[
+local kbcd = require "kbcd"
+local X, Y = kbcd.load("X.npy"), kbcd.load("t.npy")
+local model
+for step in kbcd.full_kernel(X, Y, { kernel = dofile("cauchy.lua"), lambda = 1e-4 }) do model = step.model end
+model:save("lua.h5", { method = "full_kernel" })
+print(("%.17g"):format(model[1]:predict(kbcd.load("Xt.npy"))(1, 1)))]])
+  local first = tonumber(succeeds("kbcd make.lua").out)
+  succeeds("mpi 2 predict --model lua.h5 --with cauchy.lua --x Xt.npy --out lua.npy")
+  assert(math.abs(loaded("lua.npy")(1, 1) - first) < 1e-12 * math.abs(first), "the same prediction")
+  has(succeeds("kbcd evaluate --model lua.h5 --with ./cauchy.lua --x Xt.npy --y tt.npy").out, "RMSE")
+  local predict = "kbcd predict --model lua.h5 --x Xt.npy --out no.npy "
+  refuses(predict, "lua.h5", "cauchy", "--with FILE.lua")
+  refuses(predict .. "--with wider.lua", "lua.h5", "width = 2 there, and 3")
+  refuses(predict .. "--with other.lua", "lua.h5", "the source", "differs")
+  refuses(predict .. "--with number.lua", "--with number.lua", "a kernel or a feature map", "number")
+  refuses(predict .. "--with none.lua", "--with none.lua", "No such file")
+  refuses("kbcd evaluate --model lua.h5 --x Xt.npy --y tt.npy", "cauchy", "--with FILE.lua")
+  refuses("kbcd predict --model lua.h5 --with cauchy.lua --x Xt.npy --out cauchy.lua.npy/x.npy", "cauchy.lua.npy/x.npy")
+end)
+
+test("--start begins from a model", function()
+  local train = "kbcd train --x X.npy --y t.npy --hold-out 0 --sigma 2 --lambda 1e-3 --b 20 --precision f64 "
+  for _, method in ipairs{ "full_kernel", "nystrom --p 60", "random_features --p 60", "falkon --p 60" } do
+    local flags = method:find("falkon") and train:gsub("%-%-b 20 ", "") or train
+    flags = flags .. "--method " .. method
+    local function residual(out) return tonumber(out:match("epoch 1/%d+  residual (%S+)")) end
+    local cold = succeeds(flags .. " --epochs 10 --model cold.h5").out
+    local warm = succeeds(flags .. " --epochs 1 --start cold.h5 --model warm.h5").out
+    assert(residual(warm) <= residual(cold), method .. ": " .. cold .. warm)
+    succeeds("mpi 2" .. flags:gsub("^kbcd", "") .. " --epochs 1 --start cold.h5 --model warm2.h5 --quiet")
+    local one, two = kbcd.model_file.load(shell.tmp .. "/warm.h5"), kbcd.model_file.load(shell.tmp .. "/warm2.h5")
+    assert((one.coefficients - two.coefficients):abs():max() < 1e-8 * one.coefficients:clone():abs():max(), method)
+  end
+  refuses(train .. "--method nystrom --p 60 --start none.h5 --model no.h5", "none.h5")
+  refuses(train .. "--method nystrom --p 60 --start cold.h5 --model cold.h5", "--model cold.h5", "the file of --start")
+  refuses("kbcd train --x y.npy --y y.npy --sigma 2 --lambda 1e-3 --start cold.h5 --model no.h5", "start")
 end)
 
 test("predict gives the same on any number of ranks, to .npy, CSV and stdout", function()
@@ -113,8 +231,8 @@ end)
 
 test("--shuffle puts the training rows in the order that the seed decides, on any number of ranks", function()
   -- One block of all rows solves the system at once: the model is that of the rows in their own order, in another one.
-  local command = " train --x X.npy --y t.npy --hold-out 0 --method full_kernel --sigma 2 --lambda 1e-3 --b 200 --epochs 1 " ..
-    "--precision f64 --quiet --seed "
+  local command = " train --x X.npy --y t.npy --hold-out 0 --method full_kernel --sigma 2 --lambda 1e-3 --b 200 " ..
+    "--epochs 1 --precision f64 --quiet --seed "
   succeeds("kbcd" .. command .. "5 --model o.h5 && kbcd" .. command .. "5 --shuffle --model s1.h5")
   succeeds("mpi 3" .. command .. "5 --shuffle --model s3.h5 && kbcd" .. command .. "6 --shuffle --standardize --model s6.h5")
   local function read_model(name)
@@ -233,12 +351,15 @@ end)
 test("options that do not go together, or are no options, are refused by name", function()
   local data = "kbcd train --x X.npy --y y.npy --model no.h5 "
   for _, case in ipairs{
-    { "--sigma 1 --gamma 2", "--gamma", "--sigma" }, { "--method full_kernel --p 10", "--features", "full_kernel" },
-    { "--standardize --unit-norm", "--unit-norm", "--standardize" }, { "--method full_kernel --map fourier", "--map", "random_features" },
-    { "--method random_features --nystrom-gamma 1", "--nystrom-gamma", "nystrom" }, { "--test-x Xt.npy", "--test-x", "--test-y" },
-    { "--data d.libsvm", "--data", "--x" }, { "--method svm", "--method", "full_kernel" }, { "--lambda 0", "--lambda", "> 0" },
+    { "--sigma 1 --gamma 2", "--gamma", "--sigma" }, { "--method full_kernel --p 10", "unknown option '--p'" },
+    { "--standardize --unit-norm", "--unit-norm", "--standardize" },
+    { "--method full_kernel --map fourier", "unknown option '--map'" },
+    { "--method random_features --nystrom-gamma 1", "unknown option '--nystrom-gamma'" },
+    { "--test-x Xt.npy", "--test-x", "--test-y" },
+    { "--data d.libsvm", "--data", "--x" }, { "--method svm", "--method", "full_kernel", "nystrom", "random_features" },
+    { "--lambda 0", "--lambda", "> 0" },
     { "--lambda 1e300", "--lambda", "at most 1e+10" },
-    { "--lambda 1e-3,x", "--lambda", "'x'" }, { "--b 1.5", "--block", "whole" },
+    { "--lambda 1e-3,x", "--lambda", "'x'" }, { "--b 1.5", "--b", "whole" },
     { "--b 1000", "--b 1000", "180" },
     { "--method nystrom --p 999", "--p 999", "180" }, { "--kernel linear --sigma 2", "linear", "sigma" },
     { "--precision f16", "--precision", "f32" }, { "--epoch 3", "--epoch" }, { "--hold-out 2", "--hold-out", "0.9" },
@@ -264,7 +385,7 @@ end)
 test("models and files that do not fit are refused", function()
   refuses("kbcd predict --model X.npy --x Xt.npy --out p.npy", "X.npy", "HDF5")
   refuses("kbcd predict --model d.h5 --x Xt.npy --out p.npy", "d.h5", "no kbcd model")
-  refuses("kbcd predict --model m.h5 --x y.npy --out p.npy", "m.h5", "rows of 2 numbers", "1")
+  refuses("kbcd predict --model m.h5 --x y.npy --out p.npy", "m.h5", "2 columns expected", "200x1")
   refuses("kbcd predict --model m.h5 --x Xt.npy --out p.txt", "--out", ".npy or .csv")
   refuses("kbcd predict --model m.h5 --x Xt.npy --out /nowhere/p.npy", "/nowhere/p.npy")
   refuses("kbcd predict --model m.h5 --x Xt.npy --out p.npy --lambda 7", "--lambda 7", "0.001")
@@ -295,8 +416,9 @@ test("an output that is an input, or another output, is refused", function()
   refused("kbcd predict --model m.h5 --x Xt.npy --out Xt.npy", "the file of --x")
   succeeds(train .. "--model ok.h5 --log ok.jsonl; cp ok.jsonl same.html; md5sum same.html >>sums")
   refused("kbcd report same.html -o same.html", "--output same.html", "the file of log 1")
-  refused("mkdir runs; cp X.npy runs/full.jsonl; kbcd compare --x runs/full.jsonl --y y.npy --methods full_kernel -o runs",
-    "the log runs/full.jsonl", "the file of --x")
+  refused("mkdir runs; cp X.npy runs/full_kernel.jsonl; " ..
+    "kbcd compare --x runs/full_kernel.jsonl --y y.npy --methods full_kernel -o runs",
+    "the log runs/full_kernel.jsonl", "the file of --x")
   equal(run("ls no.h5*").status ~= 0, true, "nothing was written")
 end)
 

@@ -70,7 +70,10 @@ end
 
 local files = "--x X.csv --y t.csv --test-x Xt.csv --test-y tt.csv "
 local settings = ("--sigma %g --lambda %g --precision f64 --seed 4 --b %d --epochs 2 "):format(sigma, lambda, n)
-local names = { "full_kernel", "nystrom-10", "nystrom-40", "rf-10", "rf-40" }
+local names = {
+  "full_kernel", "nystrom-10", "nystrom-40", "random_features-10", "random_features-40",
+  "falkon-10", "falkon-40",
+}
 
 if os.execute("gnuplot --version >/dev/null 2>&1") ~= 0 then
   print("skipped: gnuplot-nox is not installed")
@@ -79,43 +82,50 @@ end
 
 test("a log for each method and p, and the page; the errors are those of the formulas, on 1 and 3 ranks", function()
   local out = succeeds("kbcd compare " .. files .. settings .. "--p 40,10 -o one --title 'a title'").out
-  has(out, "120 rows of 3 numbers to train on, 30 to test", "full kernel", "Nyström, p = 10", "random features, p = 40",
+  has(out, "120 rows of 3 numbers to train on, 30 to test", "full kernel", "Nyström, p = 10", "random features, p = 40", "Falkon, p = 10",
     "Least error", "wrote one/report.html")
   succeeds("mpi 3 compare " .. files .. settings .. "--p 10,40 -o three")
-  has(shell.read(shell.tmp .. "/one/report.html"), "<svg", "a title", "nystrom")
+  has(shell.read(shell.tmp .. "/one/report.html"), "<svg", "a title", "Nyström")
   for _, name in ipairs(names) do
     local run, blocks, result = log("one/" .. name .. ".jsonl")
-    local method, p = name:match("^(%a+)%-?(%d*)$")
+    local method, p = name:match("^([%a_]+)%-?(%d*)$")
     equal(run.method, method)
     equal(run.p, tonumber(p))
     equal(run.n, n)
+    equal(run.title, ({ full_kernel = "full kernel", nystrom = "Nyström", random_features = "random features",
+      falkon = "Falkon" })[method])
+    equal(run.lambda[1], lambda)
+    equal(run.epochs, 2)
     equal(#blocks, 2, "one block an epoch")
     equal(blocks[2].test_error[1], result.test_error[1])
     local _, _, on_three = log("three/" .. name .. ".jsonl")
     assert(math.abs(on_three.test_error[1] / result.test_error[1] - 1) < 1e-8, name .. " on 3 ranks")
   end
-  local _, blocks = log("one/full.jsonl")
+  local _, blocks = log("one/full_kernel.jsonl")
   assert(math.abs(blocks[1].test_error[1] / error_by_loops() - 1) < 1e-8, "the error of the full kernel")
 end)
 
 test("methods, rows and preprocessing as asked for; a p beyond the rows is left out and said", function()
-  local out = succeeds("kbcd compare --x X.csv --y y.csv --methods random_features,nystrom --p 8,500 --rows 60 --standardize " ..
-    "--sigma 1 --lambda 1e-2,1e-4 --epochs 1 --b 4 -o two").out
+  local out = succeeds("kbcd compare --x X.csv --y y.csv --methods random_features,nystrom --p 8,500 --rows 60 " ..
+    "--standardize --sigma 1 --lambda 1e-2,1e-4 --epochs 1 --b 4 -o two").out
   has(out, "60 rows", "12 to test", "Nyström, p = 500", "only 60 rows", "%")
-  equal(succeeds("ls two").out, "nystrom-8.jsonl\nreport.html\nrf-500.jsonl\nrf-8.jsonl\n")
+  equal(succeeds("ls two").out,
+    "nystrom-8.jsonl\nrandom_features-500.jsonl\nrandom_features-8.jsonl\nreport.html\n")
   local run, blocks = log("two/nystrom-8.jsonl")
   equal(run.n, 60)
-  equal(#run.lambdas, 2)
+  equal(#run.lambda, 2)
   equal(#blocks, 2)
 end)
 
 test("options that are none, or cannot be, are refused by name", function()
   local command = "kbcd compare " .. files .. "-o no "
   for _, case in ipairs{
-    { "--methods full_kernel,svm", "--methods", "'svm'" }, { "--methods ''", "--methods", "full, nystrom, rf" },
-    { "--p 10,2.5", "--features", "'2.5'", "whole" }, { "--p 0", "--features", "'0'" },
+    { "--methods full_kernel,svm", "--methods", "svm", "falkon, full_kernel, nystrom, random_features" },
+    { "--methods ''", "--methods", "falkon, full_kernel, nystrom, random_features" },
+    { "--methods full_kernel,full_kernel", "--methods", "two algorithms are called full_kernel" },
+    { "--p 10,2.5", "--p", "'2.5'", "whole" }, { "--p 0", "--p", "'0'" },
     { "--rows 121", "--rows 121", "120" }, { "--method full_kernel", "--method" }, { "--sigma 0", "--sigma", "> 0" },
-    { "--methods nystrom --p 500", "--features", "120" }, { "--kernel linear --methods random_features", "linear" },
+    { "--methods nystrom --p 500", "--p", "120" }, { "--kernel linear --methods random_features", "linear" },
     { "--lambda 0", "--lambda" },
   } do
     local result = refuses(command .. case[1], unpack(case, 2))

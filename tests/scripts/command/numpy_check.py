@@ -31,7 +31,7 @@ def rbf(A, B):
     return np.exp(-((A[:, None, :] - B[None, :, :]) ** 2).sum(2) / (2 * sigma**2))
 
 
-def full(X, Y, T, lam, _):
+def full_kernel(X, Y, T, lam, _):
     return rbf(T, X) @ np.linalg.solve(rbf(X, X) + n * lam * np.eye(n), Y)
 
 
@@ -43,7 +43,13 @@ def nystrom(X, Y, T, lam, exported):
     return rbf(T, C) @ np.linalg.solve(H, K.T @ Y)
 
 
-def rf(X, Y, T, lam, exported):
+def falkon(X, Y, T, lam, exported):
+    C = exported["centers"]
+    K = rbf(X, C)
+    return rbf(T, C) @ np.linalg.solve(K.T @ K + n * lam * rbf(C, C), K.T @ Y)
+
+
+def random_features(X, Y, T, lam, exported):
     Z, Zt = exported["features"], exported["test_features"]
     assert np.abs(Z @ Z.T - rbf(X, X)).max() < 1.5, "features of the kernel"
     return Zt @ np.linalg.solve(Z.T @ Z + n * lam * np.eye(p), Z.T @ Y)
@@ -57,10 +63,10 @@ local function save(name, A)
   out:write(A)
   out:close()
 end
-if m.centers then return save("centers.npy", m.centers:to_dense().rows) end
+if m.kernel then return save("centers.npy", m.X:to_dense().rows) end
 for name, file in pairs{ features = arg[2], test_features = arg[3] } do
-  local X = kbcd.read_data(file)
-  save(name .. ".npy", kbcd.RandomFeaturesBlock(X, kbcd.Index.range(1, m.map.p), m.feature_map):dense())
+  local X = require("kbcd.data.read_data")(file)
+  save(name .. ".npy", kbcd.RandomFeaturesBlock(X, kbcd.Index.range(1, m.map.p), m.map):dense())
 end
 """
 
@@ -115,15 +121,21 @@ def check_csr_of_h5py(X):
 
 def check(method, source, ranks, X, T, Y, train, test, classes):
     """One model of the rows X and targets Y, trained and tested from the files that `train` and `test` name."""
-    block = 40 if method is full else p if ranks == 1 and source == "npy" else 18
-    own = {"nystrom": ["--features", p, "--nystrom-gamma", gamma], "random_features": ["--features", p]}
+    block = 40 if method is full_kernel else p if ranks == 1 and source == "npy" else 18
+    blocks = ["--b", block]
+    own = {
+        "full_kernel": blocks,
+        "nystrom": ["--p", p, "--nystrom-gamma", gamma, *blocks],
+        "random_features": ["--p", p, *blocks],
+        "falkon": ["--p", p],
+    }
     rows = train[1]
     run(ranks, "train", *train, "--hold-out", 0, "--method", method.__name__, "--sigma", sigma, "--lambda",
-        ",".join(map(str, lambdas)), "--block", block, "--epochs", 4000, "--tol", 1e-9, "--precision", "f64", "--model", "m.h5",
-        "--quiet", *own.get(method.__name__, []))  # fmt: skip
+        ",".join(map(str, lambdas)), "--epochs", 4000, "--tol", 1e-9, "--precision", "f64", "--model", "m.h5",
+        "--quiet", *own[method.__name__])  # fmt: skip
     run(1, "-e", EXPORT, "m.h5", rows, test)
     exported = {f[:-4]: np.load(f) for f in ("centers.npy", "features.npy", "test_features.npy") if os.path.exists(f)}
-    if source == "sparse" and method is full:
+    if source == "sparse" and method is full_kernel:
         check_csr_of_h5py(X)
     for lam in lambdas:
         expected = method(X, Y, T, lam, exported)
@@ -161,17 +173,18 @@ def main():
         libsvm=(X, T, one_vs_all, ["--data", "X.svm"], "T.svm", classes),
         sparse=(X @ wide, T @ wide, targets, ["--data", "sparse.svm"], "sparse_test.svm.gz", None),
     )
-    for method in (full, nystrom, rf):
+    for method in (full_kernel, nystrom, random_features, falkon):
         for source, settings in sources.items():
             for ranks in (1, 3):
                 check(method, source, ranks, *settings)
 
     # Preprocessing: the same formulas on standardised data.
-    run(3, "train", "--x", "X.npy", "--y", "targets.npy", "--hold-out", 0, "--method", "full_kernel", "--sigma", sigma, "--lambda", 1e-2,
-        "--block", 40, "--epochs", 2000, "--tol", 1e-9, "--precision", "f64", "--standardize", "--model", "m.h5")  # fmt: skip
+    run(3, "train", "--x", "X.npy", "--y", "targets.npy", "--hold-out", 0, "--method", "full_kernel", "--sigma", sigma,
+        "--lambda", 1e-2, "--b", 40, "--epochs", 2000, "--tol", 1e-9, "--precision", "f64", "--standardize", "--model",
+        "m.h5")  # fmt: skip
     run(1, "predict", "--model", "m.h5", "--x", "T.npy", "--out", "s.npy")
     mean, deviation = X.mean(0), X.std(0)
-    close(np.load("s.npy"), full((X - mean) / deviation, targets, (T - mean) / deviation, 1e-2, None), "standardised")
+    close(np.load("s.npy"), full_kernel((X - mean) / deviation, targets, (T - mean) / deviation, 1e-2, None), "standardised")
     print(f"{checks} comparisons with NumPy agree to 1e-6")
 
 

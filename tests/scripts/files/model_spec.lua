@@ -8,7 +8,7 @@ local test, equal, close, fails = spec.test, spec.equal, spec.close, spec.fails
 local rank = kbcd.rank()
 
 local path = kbcd.bcast(rank == 0 and os.tmpname() or "")
-local n, d, lambda = 61, 3, { 1e-2, 1e-3 }
+local n, d, lambdas = 61, 3, { 1e-2, 1e-3 }
 local data, test_data = Matrix.randn(n, d, { seed = 3 }), Matrix.randn(23, d, { seed = 4 })
 local X, Xtest = DataSet(data), DataSet(test_data)
 local Y = Matrix.hcat{ X.rows:clone():sin():sum(2), X.rows:clone():square():sum(2) }
@@ -20,43 +20,73 @@ local function last(steps)
   return final
 end
 
+-- A model of a method, and what goes with it into a file.
 local function trained(method, X_of)
   X_of = X_of or X
-  local m = { method = method, task = "regress", kernel = rbf, X = X_of, best = 2, metrics = { test_error = { 0.5, 0.25 } },
+  local about = { method = method, task = "regress", best = 2, metrics = { test_error = { 0.5, 0.25 } },
     options = { epochs = 2, partition = "fixed", jitter = true } }
+  local step
   if method == "full_kernel" then
-    m.step = last(kbcd.full_kernel(X_of, Y, { kernel = rbf, lambda = lambdas, b = 20, epochs = 2 }))
-  elseif method == "nystrom" then
-    m.step = last(kbcd.nystrom(X_of, Y, { kernel = rbf, lambda = lambdas, p = 17, b = 6, epochs = 2, seed = 9 }))
+    step = last(kbcd.full_kernel(X_of, Y, { kernel = rbf, lambda = lambdas, b = 20, epochs = 2 }))
+  elseif method == "nystrom" or method == "falkon" then
+    local b = method == "nystrom" and 6 or nil
+    step = last(kbcd[method](X_of, Y, { kernel = rbf, lambda = lambdas, p = 17, b = b, epochs = 2, seed = 9 }))
   else
-    m.map = { kind = "fourier", p = 24, seed = 5 }
     local map = kbcd.features.fourier{ kernel = rbf, p = 24, seed = 5 }
-    m.step = last(kbcd.random_features(X_of, Y, { map = map, lambda = lambdas, b = 10, epochs = 2 }))
+    step = last(kbcd.random_features(X_of, Y, { map = map, lambda = lambdas, b = 10, epochs = 2 }))
   end
-  m.model = m.step.model
-  return m
+  return step.model, about
 end
 
+local methods = { "full_kernel", "nystrom", "falkon", "random_features" }
+
 test("a loaded model predicts what the trained one does", function()
-  for _, method in ipairs{ "full_kernel", "nystrom", "random_features" } do
-    local m = trained(method)
-    kbcd.model_file.save(path, m)
+  for _, method in ipairs(methods) do
+    local model, about = trained(method)
+    kbcd.model_file.save(path, model, about)
     local loaded = kbcd.model_file.load(path)
-    for l, scores in ipairs(m.model:predict(Xtest)) do
+    for l, scores in ipairs(model:predict(Xtest)) do
       close(loaded[l]:predict(Xtest), scores, 1e-12, method .. ": scores")
       close(loaded:predict(Xtest)[l], scores, 1e-12, method .. ": scores of the path")
       equal(loaded.lambdas[l], lambdas[l])
     end
     equal(loaded.method, method)
+    equal(loaded.task, "regress")
+    equal(loaded.form, method == "random_features" and "features" or "kernel")
     equal(loaded.best, 2)
     equal(loaded.k, 2)
     equal(loaded.metrics.test_error[2], 0.25)
     equal(loaded.options.partition, "fixed")
     equal(loaded.options.jitter, "true")
-    equal(tostring(loaded.kernel), tostring(rbf))
+    equal(tostring(loaded.kernel or loaded.map.kernel), tostring(rbf))
+    equal(tostring(loaded.map), tostring(model.map))
     fails(function() loaded[1]:predict(DataSet(Matrix.zeros(2, d + 1))) end, path, "3", "4")
     fails(function() loaded[1]:predict(3) end, "DataSet")
+    kbcd.barrier()
+    model:save(path)
+    local bare = kbcd.model_file.load(path)
+    close(bare[2]:predict(Xtest), model[2]:predict(Xtest), 1e-12, method .. ": model:save")
+    equal(bare.method, "script")
+    equal(bare.task, "regress")
+    equal(bare.best, 1)
+    kbcd.barrier()
+    loaded:save(path, about)  -- what was loaded can be saved again
+    close(kbcd.model_file.load(path)[2]:predict(Xtest), model[2]:predict(Xtest), 1e-12, method .. ": saved again")
+    kbcd.barrier()
   end
+end)
+
+test("what load would refuse is not saved", function()
+  local model = trained("nystrom")
+  local function refused(about, ...) fails(function() kbcd.model_file.save(path, model, about) end, ...) end
+  refused({ best = 3 }, "model_file.save", "best", "1..2", "3")
+  refused({ task = "classify" }, "model_file.save", "names", "2 classes")
+  refused({ names = { "one" } }, "model_file.save", "names", "2 expected, got 1")
+  refused({ task = "guess" }, "model_file.save", "task")
+  refused({ methods = "nystrom" }, "model_file.save", "methods")
+  fails(function() kbcd.model_file.save(path, { kernel = rbf }) end, "model_file.save", "a Model expected, got table")
+  model.coefficients:set(1, 1, 0 / 0)
+  refused({}, "model_file.save", "NaN")
 end)
 
 -- Rows of which two entries of three are 0.
@@ -68,24 +98,24 @@ end
 
 test("a model of sparse data has sparse centres and predicts what its dense twin does", function()
   local rows, new = with_zeros(n, 5), with_zeros(23, 6)
-  for _, method in ipairs{ "full_kernel", "nystrom", "random_features" } do
-    local m = trained(method, rows)
-    kbcd.model_file.save(path, m)
+  for _, method in ipairs(methods) do
+    local model, about = trained(method, rows)
+    kbcd.model_file.save(path, model, about)
     local dense = kbcd.model_file.load(path)
     local expected = dense:predict(new)
     kbcd.barrier()
-    kbcd.model_file.save(path, trained(method, rows:to_sparse()))
+    kbcd.model_file.save(path, trained(method, rows:to_sparse()), about)
     local sparse = kbcd.model_file.load(path)
     for l = 1, 2 do
-      close(expected[l], m.model[l]:predict(new), 1e-12, method .. ": dense")
+      close(expected[l], model[l]:predict(new), 1e-12, method .. ": dense")
       close(sparse[l]:predict(new:to_sparse()), expected[l], 1e-10, method .. ": sparse rows")
       close(sparse[l]:predict(new), expected[l], 1e-10, method .. ": dense rows")
       close(dense[l]:predict(new:to_sparse()), expected[l], 1e-10, method .. ": sparse rows, dense centres")
     end
     if method ~= "random_features" then
-      equal(sparse.centers.sparse, true)
-      equal(dense.centers.sparse, false)
-      close(kbcd.gather(sparse.centers:to_dense().rows), kbcd.gather(dense.centers.rows), 0, "centres")
+      equal(sparse.X.sparse, true)
+      equal(dense.X.sparse, false)
+      close(kbcd.gather(sparse.X:to_dense().rows), kbcd.gather(dense.X.rows), 0, "centres")
     end
   end
 end)
@@ -95,16 +125,68 @@ test("every kernel comes back from a file", function()
   for _, k in ipairs{ kernel.rbf{ gamma = 0.3 }, kernel.laplacian{ sigma = 2 }, kernel.matern{ nu = 2.5, sigma = 1.25 },
     kernel.polynomial{ degree = 2, gamma = 0.5, c = 0.75 }, kernel.linear(), kernel.cosine() } do
     local step = last(kbcd.full_kernel(X, Y, { kernel = k, lambda = 0.1, b = 30 }))
-    kbcd.model_file.save(path, { method = "full_kernel", task = "regress", kernel = k, X = X, model = step.model })
+    kbcd.model_file.save(path, step.model, { method = "full_kernel", task = "regress" })
     local loaded = kbcd.model_file.load(path)
     equal(tostring(loaded.kernel), tostring(k))
     close(loaded[1]:predict(Xtest), step.model[1]:predict(Xtest), 1e-12, tostring(k))
   end
-  local own = kernel.custom{ name = "own", metric = "dot", kappa = function(D) return D end }
-  local step = last(kbcd.full_kernel(X, Y, { kernel = own, lambda = 1 }))
-  fails(function()
-    kbcd.model_file.save(path, { method = "full_kernel", task = "regress", kernel = own, X = X, model = step.model })
-  end, "own", "Lua")
+end)
+
+test("every feature map comes back from a file", function()
+  for _, declared in ipairs(require("kbcd.runtime").maps.declared()) do
+    local map = kbcd.features[declared.name]{ kernel = rbf, p = 24, seed = 5 }
+    local step = last(kbcd.random_features(X, Y, { map = map, lambda = 0.1, b = 12 }))
+    step.model:save(path)
+    local loaded = kbcd.model_file.load(path)
+    equal(tostring(loaded.map), tostring(map))
+    close(loaded[1]:predict(Xtest), step.model[1]:predict(Xtest), 1e-12, tostring(map))
+    kbcd.barrier()
+  end
+  local step = last(kbcd.random_features(X, Y, { map = kbcd.features.columns{ p = d }, lambda = 0.1 }))
+  fails(function() step.model:save(path) end, "model_file.save", "columns", "cannot be stored")
+end)
+
+test("a kernel that is written in Lua is named in the file, and who loads it supplies the code", function()
+  local function cauchy(width, name)
+    return kbcd.kernel.custom{ name = name or "cauchy", metric = "sqeuclidean", params = { width = width },
+      kappa = function(D) return (1 + D:scale(1 / width)):pow(-1) end }
+  end
+  local function other(width)
+    return kbcd.kernel.custom{ name = "cauchy", metric = "sqeuclidean", params = { width = width },
+      kappa = function(D) return (1 + D:scale(1 / width)):pow(-2) end }
+  end
+  for _, method in ipairs{ "full_kernel", "nystrom" } do
+    local p = method == "nystrom" and 17 or nil
+    local step = last(kbcd[method](X, Y, { kernel = cauchy(2), lambda = 1e-2, b = 10, p = p }))
+    kbcd.model_file.save(path, step.model, { method = method })
+    local loaded = kbcd.model_file.load(path, { with = cauchy(2) })
+    close(loaded[1]:predict(Xtest), step.model[1]:predict(Xtest), 1e-12, method)
+    fails(function() kbcd.model_file.load(path) end, path, "/kernel", "cauchy", "Lua", "--with")
+    fails(function() kbcd.model_file.load(path, { with = cauchy(2.5) }) end, path, "/kernel", "width = 2 there", "2.5")
+    fails(function() kbcd.model_file.load(path, { with = cauchy(2, "other") }) end, path, "'cauchy' expected", "other")
+    fails(function() kbcd.model_file.load(path, { with = rbf }) end, path, "'cauchy' expected", "rbf")
+    fails(function() kbcd.model_file.load(path, { with = other(2) }) end, path, "the source", "cauchy", "differs")
+    fails(function() kbcd.model_file.load(path, { with = 3 }) end, "model_file.load", "with", "a kernel or a feature map")
+    kbcd.barrier()
+  end
+  fails(function() kbcd.kernel.custom{ metric = "dot", params = 3, kappa = function(D) return D end } end, "kernel.custom",
+    "params", "table")
+end)
+
+test("a feature map that is written in Lua is named in the file, and who loads it supplies the code", function()
+  local function cosines(scale)
+    return kbcd.features.custom{ name = "cosines", p = 12, params = { scale = scale }, map = function(Z, I)
+      local W = Matrix.randn(12, d, { seed = 6 }):take(I)
+      return (Z:to("f64") * W:t()):scale(scale):cos()
+    end }
+  end
+  local step = last(kbcd.random_features(X, Y, { map = cosines(0.5), lambda = 1e-2, b = 5 }))
+  kbcd.model_file.save(path, step.model)
+  close(kbcd.model_file.load(path, { with = cosines(0.5) })[1]:predict(Xtest), step.model[1]:predict(Xtest), 1e-12, "map")
+  fails(function() kbcd.model_file.load(path) end, path, "/map", "cosines", "Lua", "--with")
+  fails(function() kbcd.model_file.load(path, { with = cosines(0.75) }) end, path, "/map", "scale = 0.5 there", "0.75")
+  fails(function() kbcd.model_file.load(path, { with = rbf }) end, path, "/map", "cosines", "rbf")
+  kbcd.barrier()
 end)
 
 test("preprocessing is what its formula says, and travels with the model", function()
@@ -128,12 +210,12 @@ test("preprocessing is what its formula says, and travels with the model", funct
     local fitted = kbcd.preprocess.fit(kind, DataSet(data))
     local changed = kbcd.preprocess.apply(fitted, DataSet(data))
     close(kbcd.gather(changed.rows), expected, 1e-12, kind)
-    local m = trained("nystrom", changed)
-    m.preprocess = fitted
-    kbcd.model_file.save(path, m)
+    local model, about = trained("nystrom", changed)
+    about.preprocess = fitted
+    kbcd.model_file.save(path, model, about)
     local before = Xtest.rows:clone()
     close(kbcd.model_file.load(path)[1]:predict(Xtest),
-      m.model[1]:predict(kbcd.preprocess.apply(fitted, DataSet(test_data))), 1e-12, kind .. " in the model")
+      model[1]:predict(kbcd.preprocess.apply(fitted, DataSet(test_data))), 1e-12, kind .. " in the model")
     close(Xtest.rows, before, 0, "the data that is predicted stays as it was")
   end
   local constant = DataSet(Matrix.full(5, 2, 7))
@@ -158,16 +240,16 @@ test("classes and scores, against counting by hand", function()
   close(columns[1], math.sqrt(5), 1e-15, "rmse of a column")
 end)
 
--- A small valid model of random features, with some parts changed.
-local function forged(change)
+-- A small valid model of random features, with some parts changed; of version 1, if `version_1` comes first.
+local function forged(...)
   local parts = {
-    root = { format = "kbcd model", version = 1, kbcd = "0", method = "random_features", task = "classify", precision = "f64", n = 9,
-      d = 2, k = 2, best = 1 },
-    kernel = { name = "rbf", gamma = 0.5, sigma = 1 }, map = { kind = "fourier", p = 4, seed = 1 },
+    root = { format = "kbcd model", version = 2, kbcd = "0", form = "features", method = "random_features",
+      task = "classify", precision = "f64", n = 9, d = 2, k = 2, best = 1 },
+    kernel = { name = "rbf", gamma = 0.5, sigma = 1 }, map = { name = "fourier", p = 4, seed = 1 },
     lambda = Matrix{ { 0.5 } }, coefficients = Matrix.ones(4, 2), classes = { "a", "b" },
     preprocess = { kind = "standardize" }, shift = Matrix.zeros(1, 2), scale = Matrix.ones(1, 2),
   }
-  if change then change(parts) end
+  for _, change in ipairs{ ... } do change(parts) end
   kbcd.barrier()  -- everyone is done with the file before
   if rank == 0 then
     local file = kbcd.h5.create(path)
@@ -178,11 +260,12 @@ local function forged(change)
         for name, value in pairs(parts[group] or {}) do file:set("/" .. group, name, value) end
       end
     end
-    if parts.lambdas then file:append("/lambdas", parts.lambdas) end
+    if parts.lambda then file:append(parts.old and "/lambdas" or "/lambda", parts.lambda) end
     if parts.coefficients then file:append("/coefficients", parts.coefficients) end
     if parts.classes then file:write_texts("/classes", parts.classes) end
     if parts.shift then file:append("/preprocess/shift", parts.shift) end
     file:append("/preprocess/scale", parts.scale)
+    if parts.centers then file:append("/centers", parts.centers) end
     if parts.csr then file:group("/centers") end
     for name, list in pairs(parts.csr or {}) do file:append("/centers/" .. name, Matrix(list)) end
     file:close()
@@ -190,23 +273,37 @@ local function forged(change)
   kbcd.barrier()
 end
 
+local function version_1(p)
+  p.old, p.root.version, p.root.form, p.root.method = true, 1, nil, "rf"
+  p.map.kind, p.map.name = p.map.name, nil
+end
+
+-- A change of parts to a model of a kernel with four centres.
+local function of_kernel(p)
+  p.root.form, p.root.method, p.map = not p.old and "kernel" or nil, "nystrom", false
+  p.centers = Matrix{ { 1, 2 }, { 3, 0 }, { 0, 4 }, { 5, 0 } }
+end
+
+local function as_it_is() end
+local version = as_it_is  -- or version_1
+
 local function refused(change, ...)
-  forged(change)
+  forged(version, change)
   fails(function() kbcd.model_file.load(path) end, path, ...)
   kbcd.barrier()
 end
 
-test("a model that does not agree with itself is refused", function()
-  forged()
+-- Of either version.
+local function refuses_what_does_not_agree(lambda, name)
+  forged(version)
   kbcd.model_file.load(path)[1]:predict(DataSet(Matrix.zeros(3, 2)))
   refused(function(p) p.root.format = "other" end, "no kbcd model")
   refused(function(p) p.root.format = 3 end, "no kbcd model")
   refused(function(p) p.root.format = nil end, "no kbcd model")
-  refused(function(p) p.root.version = 2 end, "version 2", "version 1")
+  refused(function(p) p.root.version = 3 end, "version 3", "versions 1 and 2")
   refused(function(p) p.root.version = nil end, "version", "missing")
-  refused(function(p) p.root.method = "svm" end, "method", "svm", "nystrom")
   refused(function(p) p.root.method = 1 end, "method", "1")
-  refused(function(p) p.root.method = "full_kernel" end, "/centers")
+  refused(function(p) p.root.method = nil end, "method", "missing")
   refused(function(p) p.root.task = "guess" end, "task", "guess")
   refused(function(p) p.root.precision = "f16" end, "precision", "f16")
   refused(function(p) p.root.k = 0 end, "attribute k", "0")
@@ -221,16 +318,18 @@ test("a model that does not agree with itself is refused", function()
   refused(function(p) p.kernel.gamma = 0 / 0 end, "/kernel", "gamma")
   refused(function(p) p.kernel.gamma = "wide" end, "/kernel", "gamma")
   refused(function(p) p.kernel.width = 1 end, "/kernel", "width")
-  refused(function(p) p.kernel = false end, "/kernel")
-  refused(function(p) p.map.kind = "custom" end, "/map", "custom")
+  refused(function(p) p.kernel = false end, "/map", "kernel")  -- there are maps without one
+  refused(function(p) p.map[name] = "custom" end, "/map", "custom")
+  refused(function(p) p.map[name] = "os.execute" end, "/map", "os.execute")
+  refused(function(p) p.map.width = 1 end, "/map", "width")
   refused(function(p) p.map.p = 5 end, "/coefficients", "5 x 2", "4 x 2")
   refused(function(p) p.map.p = 2 ^ 39 end, "/coefficients")
   refused(function(p) p.map.seed = -1 end, "/map", "seed")
   refused(function(p) p.map = false end, "/map")
-  refused(function(p) p.lambda = Matrix{ { -1 } } end, "/lambdas", "-1")
-  refused(function(p) p.lambda = Matrix{ { 1, 2 } } end, "/lambdas")
+  refused(function(p) p.lambda = Matrix{ { -1 } } end, lambda, "-1")
+  refused(function(p) p.lambda = Matrix{ { 1, 2 } } end, lambda)
   refused(function(p) p.lambda = Matrix{ { 1 }, { 2 } } end, "/coefficients", "4 x 4")
-  refused(function(p) p.lambda = nil end, "/lambdas")
+  refused(function(p) p.lambda = nil end, lambda)
   refused(function(p) p.coefficients = Matrix.full(4, 2, 0 / 0) end, "/coefficients", "NaN")
   refused(function(p) p.coefficients = nil end, "/coefficients")
   refused(function(p) p.classes = { "a" } end, "/classes", "2", "1")
@@ -241,12 +340,57 @@ test("a model that does not agree with itself is refused", function()
   refused(function(p) p.preprocess.shuffle = "yes" end, "/preprocess", "shuffle", "yes")
   refused(function(p) p.preprocess.kind = nil end, "/preprocess", "kind")
   refused(function(p) p.shift = nil end, "/preprocess/shift")
+end
+
+test("a model that does not agree with itself is refused", function()
+  refuses_what_does_not_agree("/lambda", "name")
+  refused(function(p) p.root.form = "svm" end, "form", "svm", "kernel", "features")
+  refused(function(p) p.root.form = 1 end, "form", "1")
+  refused(function(p) p.root.form = nil end, "form", "missing")
+  refused(function(p) p.root.form = "kernel" end, "/centers")
+  refused(function(p) p.root.version = 1 end, "method", "random_features")
+end)
+
+test("a file of version 1 is a model, too, and is checked like one", function()
+  forged()
+  local expected = kbcd.model_file.load(path)[1]:predict(DataSet(test_data:cols(1, 2)))
+  forged(version_1)
+  local model = kbcd.model_file.load(path)
+  close(model[1]:predict(DataSet(test_data:cols(1, 2))), expected, 0, "random features")
+  equal(model.form, "features")
+  equal(model.task, "classify")
+  equal(model.map.p, 4)
+  equal(tostring(model.map.kernel), tostring(kbcd.kernel.rbf{ gamma = 0.5 }))
+  equal(table.concat(model.names, " "), "a b")
+  equal(model.lambdas[1], 0.5)
+  for _, method in ipairs{ "full", "nystrom" } do
+    forged(of_kernel)
+    expected = kbcd.model_file.load(path)[1]:predict(DataSet(test_data:cols(1, 2)))
+    forged(version_1, of_kernel, function(p) p.root.method, p.root.n = method, 4 end)
+    model = kbcd.model_file.load(path)
+    equal(model.form, "kernel")
+    close(model[1]:predict(DataSet(test_data:cols(1, 2))), expected, 0, method)
+    local sum = Matrix.zeros(test_data.nrows, 2)  -- the coefficients are ones
+    for i = 1, test_data.nrows do
+      local f = 0
+      for _, c in ipairs{ { 1, 2 }, { 3, 0 }, { 0, 4 }, { 5, 0 } } do
+        f = f + math.exp(-0.5 * ((test_data(i, 1) - c[1]) ^ 2 + (test_data(i, 2) - c[2]) ^ 2))
+      end
+      sum:rows(i):fill(f)
+    end
+    close(kbcd.gather(model[1]:predict(DataSet(test_data:cols(1, 2)))), sum, 1e-12, method .. ", by hand")
+  end
+  version = version_1
+  refuses_what_does_not_agree("/lambdas", "kind")
+  refused(function(p) p.root.method = "svm" end, "method", "svm", "nystrom")
+  refused(function(p) p.root.method = "full" end, "/centers")
+  version = as_it_is
 end)
 
 -- The same with four sparse centres: (1, 2), (3, 0), (0, 4) and (5, 0). Damage is in many rows, so that every rank meets it.
 local function with_csr(change)
   return function(p)
-    p.root.method, p.root.n, p.map = "nystrom", 9, false
+    p.root.form, p.root.method, p.root.n, p.map = "kernel", "nystrom", 9, false
     p.csr = { values = { { 1 }, { 2 }, { 3 }, { 4 }, { 5 } }, columns = { { 0 }, { 1 }, { 0 }, { 1 }, { 0 } },
       starts = { { 0 }, { 2 }, { 3 }, { 4 }, { 5 } } }
     if change then change(p.csr, p) end
@@ -255,7 +399,7 @@ end
 
 test("sparse centres that do not agree with themselves are refused", function()
   forged(with_csr())
-  local centers = kbcd.model_file.load(path).centers
+  local centers = kbcd.model_file.load(path).X
   close(centers:gather(kbcd.Index.range(1, 4)), Matrix{ { 1, 2 }, { 3, 0 }, { 0, 4 }, { 5, 0 } }, 0, "centres")
   kbcd.barrier()
   local function bad(change, ...) refused(with_csr(change), "/centers", ...) end
@@ -275,7 +419,6 @@ test("sparse centres that do not agree with themselves are refused", function()
   bad(function(c) c.starts = nil end, "dataset expected")
   bad(function(c) c.starts = { { 0, 2, 3, 4, 5 } } end, "starts", "1x5")
   refused(with_csr(function(c) c.starts[6] = { 5 } end), "/coefficients", "5 x 2", "4 x 2")
-  refused(with_csr(function(_, p) p.root.method = "full_kernel" end), "9 rows expected, got 4")
   if kbcd.size() == 1 then  -- in one place
     bad(function(c) c.starts[3] = { 1 } end, "starts", "number 3", "below the one before")
     bad(function(c) c.columns[2] = { 0 } end, "row 1", "ascend")
@@ -344,6 +487,12 @@ test("a file is only replaced by a complete one", function()
   kbcd.output_file.write(path, function(name) write(name, "whole") end)
   equal(bytes_of(path), "whole")
   if rank == 0 then fails(function() kbcd.output_file.check("/nowhere/m.h5") end, "/nowhere/m.h5", "written") end
+end)
+
+test("a file of version 1 of the full kernel has its n rows as centres", function()
+  version = version_1
+  refused(with_csr(function(_, p) p.root.method, p.root.form = "full", nil end), "9 rows expected, got 4")
+  version = as_it_is
 end)
 
 kbcd.barrier()

@@ -28,7 +28,7 @@ test("a run goes on on another number of ranks, the same to rounding", function(
     command = command .. " --precision f64 "
     succeeds(("kbcd %s --model all.h5"):format(command))
     interrupted(in_two, command, "moved.h5", 0.1, "kill -9 $(pgrep -P $pid | head -n 1)")
-    has(succeeds(("mpi 3 %s --resume --model moved.h5"):format((command:gsub("--quiet", "")))).out, "goes on from moved.h5")
+    has(succeeds(("mpi 3 %s --resume --model moved.h5"):format((command:gsub("--quiet", "")))).out, "resumes from moved.h5")
     spec.close(coefficients("moved.h5"), coefficients("all.h5"), 1e-9, method)
     os.execute("rm -f " .. shell.tmp .. "/moved.h5*")
   end
@@ -61,7 +61,7 @@ test("a damaged checkpoint is named, and one of other data or options refused", 
   refuses("truncate -s 4000 m.h5.checkpoint m.h5.checkpoint.previous; " .. there, "m.h5.checkpoint:",
     "m.h5.checkpoint.previous:", "no good one", "remove m.h5.checkpoint")
   has(succeeds("cp whole.previous m.h5.checkpoint.previous; " .. there).err, "damaged checkpoint: m.h5.checkpoint",
-    "going on from m.h5.checkpoint.previous")
+    "resuming from m.h5.checkpoint.previous")
   spec.equal((coefficients("m.h5") - coefficients("full1.h5")):abs():max(), 0, "the model")
 end)
 
@@ -70,7 +70,7 @@ test("what was chosen for a run stays as it was; without --resume, checkpoints a
   interrupted(alone, command, "c.h5", 0.1, "kill -9 $pid")
   has(shell.read(shell.tmp .. "/interrupted.log"), "chosen: sigma = ")
   local out = succeeds("mpi 3 " .. command .. " --model c.h5 --resume").out
-  has(out, "goes on from c.h5.checkpoint, after block")
+  has(out, "resumes from c.h5.checkpoint, after block")
   if out:find("chosen: sigma", 1, true) then error("sigma was chosen anew: " .. out) end
 end)
 

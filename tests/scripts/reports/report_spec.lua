@@ -21,10 +21,12 @@ local function read(path)
   return text
 end
 
+local titles = { full_kernel = "full kernel", nystrom = "Nyström", random_features = "random features" }
+
 -- A run of two epochs of two blocks whose error halves.
 local function log(method, p)
-  local settings = '{"type":"run","method":"%s","n":9,"lambdas":[0.1,0.01],"task":"classify"%s,"versions":"kbcd <1>"}'
-  local lines = { settings:format(method, p and ',"p":' .. p or "") }
+  local settings = '{"type":"run","method":"%s","title":"%s","n":9,"lambda":[0.1,0.01],"task":"classify"%s,"versions":"kbcd <1>"}'
+  local lines = { settings:format(method, titles[method], p and ',"p":' .. p or "") }
   for i = 1, 4 do
     lines[#lines + 1] = ('{"type":"block","epoch":%d,"block":%d,"blocks":2,"epoch_end":%s,"seconds":%g,"residual":[1,1],' ..
       '"primitives":{"KernelBlock":0.5,"block:t()*A":0.7,"chol":0.1},"test_error":[0.9,%g]}'):format(
@@ -40,7 +42,8 @@ spec.test("the log of a run comes back", function()
   spec.equal(#run.blocks, 4)
   spec.equal(run.blocks[3].epoch, 2)
   spec.equal(run.result.best, 2)
-  spec.equal(run.name, "full_kernel")
+  spec.equal(run.name, "full")
+  spec.equal(run.settings.lambda[2], 0.01)
   local cut = kbcd.read_log(write("cut.jsonl", log("full_kernel"):sub(1, -30)))
   spec.equal(#cut.blocks, 4, "a last line that was cut off is passed over")
   spec.equal(cut.result, nil)
@@ -63,7 +66,7 @@ spec.test("the figures have the numbers of the logs", function()
   local time = figures.time(runs)
   spec.equal(table.concat(time.data.line1, "; "), "1 40; 2 20; 3 13.3333; 4 10", "of the best lambda, in per cent")
   spec.equal(table.concat(time.data.mark1, "; "), "2 20; 4 10", "epoch ends")
-  spec.equal(table.concat(figures.features(runs).data.rf, "; "), "10 10; 20 10")
+  spec.equal(table.concat(figures.features(runs).data.points2, "; "), "10 10; 20 10")
   spec.equal(#figures.breakdown(runs).data.rows, 3, "a bar a method")
   assert(figures.breakdown(runs).data.rows[1]:find("0.5 0 0.2 0.1 0", 1, true), "generate, gram, products, solve, rest")
   spec.equal(table.concat(figures.epochs(runs).data.line1, "; "), "1 20; 2 10")

@@ -91,6 +91,24 @@ test("ranks have equal shares, and what does not fit the budget is streamed", fu
   assert(kept > 0 and kept < 0.7 * all, ("%d of %d kept"):format(kept, all))
 end)
 
+test("fewer rows than ranks", function()
+  local A, V = Matrix.randn(3, d, { seed = 1 }), Matrix.randn(3, 2, { seed = 3 })
+  for _, X in ipairs{ DataSet(A), DataSet(A):to_sparse(), DataSet(A):to("f32") } do
+    local K, C = kbcd.KernelMatrix(X, nil, kernel, { b = 2 }), kbcd.KernelMatrix(X, Index{ 2, 3 }, kernel)
+    local all = K:square()
+    for _ = 1, 2 do
+      close(kbcd.gather(K * own(X, V)), product(all, V), 1e-6, "K V")
+      close(kbcd.gather(C * V:rows(1, 2)), product(all:cols(2, 3), V:rows(1, 2)), 1e-6, "K V of columns")
+      close(kbcd.allreduce(C:t() * own(X, V)), product(all:rows(2, 3), V), 1e-6, "K' V")
+    end
+    local x = kbcd.pcg{ times = function(D) return K * D + D end, right = own(X, V), distributed = true }:solve()
+    close(kbcd.gather(x), kbcd.local_solve(all:to("f64"):add_diagonal(1), V), 1e-5, "pcg")
+    for _, name in ipairs{ "uniform", "rpcholesky", "leverage" } do
+      for _, p in ipairs{ 1, 3 } do equal(#kbcd.centers[name](X, p, kernel), p, name) end
+    end
+  end
+end)
+
 test("kernels of any diagonal", function()
   for _, k in ipairs{ kbcd.kernel.linear(), kbcd.kernel.polynomial{ degree = 2, gamma = 0.5, c = 1 }, kernel,
     kbcd.kernel.custom{ metric = "dot", kappa = function(D) return D * 3 end } } do

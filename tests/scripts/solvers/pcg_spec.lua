@@ -62,6 +62,19 @@ test("spread over the ranks", function()
   local exact = kbcd.local_solve(K:square():add_diagonal(0.1), B)
   local x = kbcd.pcg{ times = function(D) return K * D + 0.1 * D end, right = mine, distributed = true, tol = 1e-11 }:solve()
   close(kbcd.gather(x), exact, 1e-7, "(K + 0.1 I) x = B")
+  -- Preconditioned by (F F' + ridge I)^-1 = (I - F (F'F + ridge I)^-1 F') / ridge.
+  local ridge, steps = 1e-4, {}
+  local _, F = kbcd.centers.rpcholesky(X, 25, K.kernel, { factor = true })
+  local small = kbcd.chol(kbcd.allreduce(F:gram()):add_diagonal(ridge))
+  local function precondition(R) return (R - F * small:solve(kbcd.allreduce(F:t() * R))):scale(1 / ridge) end
+  for i, M in ipairs{ false, precondition } do
+    local run = kbcd.pcg{ times = function(D) return K * D + ridge * D end, right = mine, precondition = M or nil,
+      distributed = true, iterations = 300, tol = 1e-8 }
+    local found, last = run:solve()
+    steps[i] = last.iteration
+    close(kbcd.gather(found), kbcd.local_solve(K:square():add_diagonal(ridge), B), 1e-3, "(K + ridge I) x = B")
+  end
+  assert(steps[2] < steps[1] / 2, ("%d steps, %d without preconditioner"):format(steps[2], steps[1]))
 end)
 
 test("bad input", function()
