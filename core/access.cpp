@@ -25,7 +25,7 @@ struct Folder {
 std::vector<Folder> folders;
 bool is_restricted = false;
 
-// A name in a folder that is there, whatever the name links to; or nothing.
+// A name in a folder that exists, without following the name if it is a link; or nothing.
 fs::path resolved_name(const std::string& path) {
   std::error_code error;
   if (path.empty() || path.find('\0') != path.npos) return {};
@@ -35,7 +35,7 @@ fs::path resolved_name(const std::string& path) {
   return error ? fs::path() : folder / name;
 }
 
-// Where a path leads, or nothing: it may name a file that is not there yet in a folder that is, but no link to nowhere.
+// The file that a path leads to, or nothing. The file may be missing if its folder exists; a dangling link is refused.
 fs::path resolved(const std::string& path) {
   std::error_code error;
   if (path.empty() || path.find('\0') != path.npos) return {};
@@ -77,8 +77,8 @@ void add_rule(int rules, const std::string& folder, std::uint64_t rights) {
   close(descriptor);
 }
 
-// This thread's and its future threads' own rights, as far as the kernel knows how. What libraries and MPI need of the
-// system stays readable; nothing can be executed.
+// Restricts this thread and the threads that it starts, as far as the kernel supports it. System folders that libraries
+// and MPI need stay readable; nothing can be executed.
 void restrict_by_kernel() {
   long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 1) return;

@@ -1,9 +1,9 @@
 // Which files the program may touch: all, or, once restrict() was called (kbcd --sandbox), those in folders that were
 // named.
 //
-// A path is resolved first, symbolic links and `..` included. Whatever opens a file by a path that a script gave calls
-// reading() or writing() before it does. Where the kernel has Landlock, it holds the same line once more, for what
-// forgets to ask, and lets nothing be executed.
+// A path is resolved first, symbolic links and `..` included. Code that opens a file by a path from a script calls
+// reading() or writing() first. Where the Linux kernel has Landlock, it enforces the same rules again, in case a call
+// was forgotten, and nothing can be executed.
 #pragma once
 
 #include <string>
@@ -11,11 +11,10 @@
 namespace kbcd::access {
 
 void allow(const std::string& folder, bool write);  // also what is below it; write includes read
-void restrict();                                    // from now on and for good
+void restrict();                                    // from now on; cannot be undone
 
-void reading(const std::string& path);  // an error where the path lies elsewhere
-void writing(const std::string& path);  // also for a file that is not there yet
-void replacing(
-    const std::string& path);  // a name that goes or is given to another file: what it links to is not asked for
+void reading(const std::string& path);    // an error where the path lies elsewhere
+void writing(const std::string& path);    // also for a file that does not exist yet
+void replacing(const std::string& path);  // a name that is removed or renamed: its link target is not checked
 
 }  // namespace kbcd::access

@@ -1,4 +1,4 @@
-// The only door to BLAS and LAPACK: products, Grams, Cholesky, and the small decompositions.
+// All calls of BLAS and LAPACK: products, Grams, Cholesky, and the small decompositions.
 #pragma once
 
 #include <string>

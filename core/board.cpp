@@ -38,7 +38,7 @@ Slot& mine() {
   return all[here];
 }
 
-// How the system sees a process: 'T' is stopped, 'Z' and 0 are gone.
+// The state of a process in the system: 'T' is stopped, 'Z' and 0 have ended.
 char process_state(int pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
@@ -59,9 +59,9 @@ std::string whereabouts(const Slot& slot) {
 struct Watcher {
   std::vector<std::uint64_t> beats = std::vector<std::uint64_t>(slots);
   std::vector<int> silent = std::vector<int>(slots);  // ticks without a beat
-  std::uint64_t call = 0, told = 0;                   // that this rank waits in, for `waiting` ticks; the last one told
+  std::uint64_t call = 0, told = 0;  // that this rank waits in, for `waiting` ticks; the last one reported
   int waiting = 0, since_interrupt = 0;
-  double told_after = 0;  // doubles with each wait that was told
+  double told_after = 0;  // doubles with each wait that was reported
 
   static double ticks(double seconds) { return seconds * 1000 / static_cast<double>(tick.count()); }
 
@@ -84,7 +84,7 @@ struct Watcher {
     }
   }
 
-  // The first of the ranks that wait tells for whom, once for a call.
+  // The first of the waiting ranks reports for whom it waits, once for each call.
   void look_for_long_wait() {
     bool same = mine().state == Slot::waits && mine().calls == call;
     waiting = same ? waiting + 1 : 0;
@@ -110,7 +110,7 @@ void watch() {
     }
     mine().beats.fetch_add(1);
     watcher.look_at_interrupt();
-    // Where this thread itself did not run, it cannot blame others: the whole machine may have slept.
+    // If this thread itself was paused, a missing heartbeat proves nothing: the whole machine may have slept.
     auto now = std::chrono::steady_clock::now();
     if (now - before > 10 * tick) std::fill(watcher.silent.begin(), watcher.silent.end(), 0);
     before = now;

@@ -1,9 +1,9 @@
-// What the ranks of one machine see of each other without a message: signs of life, and where each of them is.
+// What the ranks of one machine know of each other without messages: whether each is alive, and where it is.
 //
-// Every rank has a slot in memory that they share. A thread of its own lets its slot beat ten times a second, however
-// long the rank computes, and looks at the others: one that does not beat was stopped or is gone, and ends the job. It
-// also tells where a rank waits for others for long, and ends the job after an interrupt that the script does not
-// notice.
+// Every rank has a slot in shared memory. A thread of each rank updates its slot ten times a second (the heartbeat),
+// however long the rank computes, and watches the others: a rank without a heartbeat was stopped or has died, and the
+// job ends. The thread also reports where a rank waits long for others, and ends the job after an interrupt that the
+// script does not notice.
 #pragma once
 
 #include <array>
@@ -25,18 +25,18 @@ struct Slot {
   std::string get_place() const;
 };
 
-// Begins to beat in slots[mine] and to watch the others; end_job(message, status) is called by the thread.
+// Starts the heartbeat in slots[mine] and watches the others; the thread calls end_job(message, status).
 void start(Slot* slots, int count, int mine, std::function<void(const std::string& message, int status)> end_job);
 void stop();
 
-// How many seconds a rank may give no sign of life, and after how many a wait is told; 0: for ever.
+// After how many seconds without a heartbeat a rank ends the job, and after how many a wait is reported; 0: never.
 void set_patience(double seconds);
 
 void begin_call(const std::string& place);  // this rank waits for the others, in this call
 void end_call();
 std::uint64_t calls();  // how many there were
 
-// For a signal handler: unless the program ends by itself within a moment, the job is ended.
+// For a signal handler: ends the job unless the program ends by itself within a moment.
 void interrupt(int signal);
 int interrupted();  // the signal, or 0
 

@@ -17,8 +17,8 @@ std::string site_text(const std::string& sites) {
   return fmt::format("{} (called at {})", sites.substr(0, first), sites.substr(last + 1));
 }
 
-// Of many sites the innermost and the script's own count: between the two, the library may do its part on other lines
-// of other ranks.
+// Of many sites, only the innermost and the script's own are compared: between the two, the library may be on different
+// lines of different ranks.
 std::string ends_of(const std::string& sites) {
   auto first = sites.find('\n'), last = sites.rfind('\n');
   return first == last ? sites : sites.substr(0, first) + sites.substr(last);

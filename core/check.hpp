@@ -1,6 +1,6 @@
-// Whether the ranks are about to do the same: what a call is, and what is told when they differ.
+// Checks that all ranks are about to make the same call, and makes the message where they are not.
 //
-// A call is compared by its hash, which one small message does; only where hashes differ do the texts travel.
+// Calls are compared by their hashes, in one small message; only where the hashes differ are the texts sent.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct Call {
   std::string operation;  // "allreduce"
   std::string details;    // what must be the same, such as shapes and types: "2x3 f64"
   std::string sites;      // where the script is: "inner.lua:12", and after newlines the callers, the script itself last
-  std::string note = {};  // what else is told of it; not compared
+  std::string note = {};  // what else the message shows; not compared
 
   std::uint64_t hash() const;
   std::string text() const;   // "at x.lua:12: allreduce of 2x3 f64"
   std::string place() const;  // "x.lua:12: allreduce of 2x3 f64"
 };
 
-// Calls on their way to other ranks: fields of fixed width.
+// Calls as messages to other ranks: fields of fixed width.
 constexpr int call_width = 768;
 std::string pack(const Call& call);
 Call unpack_call(const char* packed);
@@ -29,7 +29,7 @@ constexpr const char* end_of_script_name = "the end of the script";
 
 std::string list_ranks(const std::vector<int>& ranks);  // "rank 1", "ranks 0, 2-5"
 
-// What the ranks do instead of the same, one call a rank, and what may be the reason.
+// The message: what each rank is about to do, one call for each rank, and a likely reason.
 std::string difference(const std::vector<Call>& calls);
 
 }  // namespace kbcd

@@ -1,6 +1,6 @@
-// Checksum: 64 bits over bytes, to notice that they are others; no secret is safe with it.
+// Checksum: 64 bits over bytes, to detect changes; it is not cryptographic.
 //
-//     h <- (h xor word) * odd,  h <- h xor (h >> 32)     for every 8 bytes, and for how many there were
+//     h <- (h xor word) * odd,  h <- h xor (h >> 32)     for every 8 bytes, then for their number
 #pragma once
 
 #include <cstdint>

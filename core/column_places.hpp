@@ -1,5 +1,5 @@
-// Where each of some columns of sparse rows is in a list: a hash table of as many slots as the list is long, however
-// many columns there are.
+// The position of a column of sparse rows in a list of columns: a hash table whose size depends on the length of the
+// list, not on the number of columns.
 #pragma once
 
 #include <bit>

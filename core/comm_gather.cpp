@@ -1,4 +1,4 @@
-// What travels as it is: from one rank to all, from all to all, and rows from their owners.
+// Data that is sent unchanged: from one rank to all, from all to all, and rows from their owners.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -13,7 +13,7 @@
 namespace kbcd::comm {
 namespace {
 
-constexpr Int piece = Int{1} << 30;  // bytes of a text that travel at a time: MPI counts in int
+constexpr Int piece = Int{1} << 30;  // bytes of a text in one message: MPI counts in int
 
 void wait_asleep(MPI_Request* request) {
   for (int done = 0; MPI_Test(request, &done, MPI_STATUS_IGNORE), !done;)
@@ -27,8 +27,7 @@ MPI_Datatype row_type(DType dtype, Int cols) {
   return type;
 }
 
-// Which rows: the first of them, as a script counts them, and a checksum of all, which ranks that want others do not
-// have.
+// Identifies the rows: the first of them, as a script counts them, and a checksum of all.
 std::string which(const Index& rows) {
   constexpr Int shown = 3;
   std::string first;

@@ -1,4 +1,4 @@
-// What the files of comm share, and nobody else sees: a call of all ranks from its start to its end, and matrices as
+// What the files of comm share, for their use alone: a collective call from its start to its end, and matrices as
 // messages.
 #pragma once
 
@@ -18,7 +18,7 @@ constexpr Int chunk = Int{1} << 28;  // MPI counts are ints
 std::string site_of_call();                      // where the script is
 void require_same_everywhere(const Call& call);  // an Error with what each rank does, where that differs
 
-// What a call of all ranks does, from its start to its end. The outermost one is checked and shown on the board.
+// A collective call from its start to its end. The outermost one is checked and shown on the board.
 class Collective {
  public:
   template <class Details>

@@ -16,7 +16,7 @@ void sum_in_place(T* data, Int count) {
                   MPI_COMM_WORLD);
 }
 
-// Whether two of them lie in one buffer: summed in place one after the other, what they share would be summed twice.
+// Whether two of them share a buffer: summed in place one after the other, the shared part would be summed twice.
 bool any_shared(const std::vector<Matrix>& matrices) {
   for (std::size_t i = 0; i < matrices.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)

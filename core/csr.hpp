@@ -1,5 +1,5 @@
-// Csr: a local sparse matrix by rows: row i has values[starts[i] .. starts[i + 1]) in the columns of the same places,
-// which ascend within a row.
+// Csr: a local sparse matrix by rows: row i has values[starts[i] .. starts[i + 1]) in the columns at the same
+// positions, which ascend within a row.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The one exception type of the project: a message that says what was expected, what came, and where.
+// The one exception type of the project: a message that says what was expected, what was found, and where.
 #pragma once
 
 #include <fmt/format.h>

@@ -49,7 +49,7 @@ class Index {
 };
 
 // Rows [0, n) in contiguous shares that differ by at most one row. Blocks are random sets of rows, so
-// contiguous shares keep every block as evenly spread as a random spread would, and a rank can read its share
+// contiguous shares distribute every block as evenly as random shares would, and a rank can read its share
 // of a file in one piece.
 struct Layout {
   Int n;

@@ -22,9 +22,9 @@ namespace kbcd {
 namespace {
 
 constexpr std::size_t alignment = 64;
-constexpr std::size_t recycled_from = std::size_t{1} << 20;  // smaller buffers are malloc's business
-// Huge pages spare look-ups of addresses where numbers are read again and again. A block of gigabytes is read from end
-// to end, and the kernel may take longer to find huge pages for it than the arithmetic takes.
+constexpr std::size_t recycled_from = std::size_t{1} << 20;  // smaller buffers are left to malloc
+// Huge pages save address look-ups where numbers are read many times. A block of gigabytes is read from end to end, and
+// the kernel may need more time to find huge pages for it than the arithmetic takes.
 constexpr std::size_t huge_page = std::size_t{2} << 20, huge_up_to = std::size_t{160} << 20;
 
 struct Pool {
@@ -38,8 +38,8 @@ struct Pool {
   void (*hook)(std::size_t) = nullptr;
   std::thread::id main_thread = std::this_thread::get_id();
 
-  // Gives spares back, the longest unused first, until `bytes` more stay within the budget, or within the most that
-  // was ever in use.
+  // Frees spare buffers, the longest unused first, until `bytes` more stay within the budget, or within the largest
+  // amount ever in use.
   void make_way(std::size_t bytes) {
     while (!spares.empty() && in_use + spare_bytes + bytes > std::max(most_in_use, memory::budget())) {
       std::free(spares.front().data);
@@ -75,7 +75,7 @@ std::size_t number_in(const std::string& file) {
   return std::ifstream(file) >> value ? value : no_limit;  // "max", or no such file: no limit
 }
 
-// What the control groups of this process leave it, where they limit its memory: unused, or a cache of files.
+// The memory that the control groups of this process leave it, if they limit it: unused, or in the file cache.
 std::size_t left_by_groups() {
   std::ifstream in("/proc/self/cgroup");
   std::string group;

@@ -1,7 +1,7 @@
-// Large numeric buffers: aligned, counted, recycled; and the budget that blocks have to live within.
+// Large numeric buffers: aligned, counted, recycled; and the memory budget of blocks.
 //
-// A buffer freed is kept for the next one of about its size (fresh pages cost more than the arithmetic on
-// them), but never so that the total exceeds the budget and the most that was ever in use at once.
+// A freed buffer is kept for the next one of about its size (fresh pages cost more than the arithmetic on
+// them), as long as the total does not exceed both the budget and the largest amount ever in use at once.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,7 @@ class Buffer {
 
 namespace memory {
 
-// Called on the main thread with the size of each new buffer, so that a language above can pace its
-// collector.
+// Called on the main thread with the size of each new buffer, so that Lua can pace its garbage collector.
 void set_allocation_hook(void (*hook)(std::size_t bytes));
 void notify(std::size_t bytes);  // calls the hook for memory that is no Buffer
 
@@ -42,7 +41,7 @@ std::size_t available();      // memory that is free here, or that a cgroup or u
 
 std::size_t budget();  // bytes that blocks, Grams and factors kept by this process may take together
 void set_budget(std::size_t bytes);
-// Takes `bytes` of the budget, if so many and `spare` more are left of it.
+// Reserves `bytes` of the budget, if these and `spare` more bytes are left of it.
 bool reserve(std::size_t bytes, std::size_t spare = 0);
 void unreserve(std::size_t bytes);
 std::size_t reserved();

@@ -16,8 +16,7 @@ inline int thread_count() {
   return omp_get_max_threads();
 }
 
-// Calls f(i) for i in [0, count), on all threads when the whole is worth it (`work`: elementary operations in
-// all).
+// Calls f(i) for i in [0, count), on all threads if there is enough work (`work`: elementary operations in total).
 template <class F>
 void parallel_for(Int count, Int work, F&& f) {
   constexpr Int worth_it = 1 << 15;

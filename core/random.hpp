@@ -25,7 +25,7 @@ enum class Stream : std::uint32_t {
 
 class Random {
  public:
-  // `user` tells apart independent uses of one purpose (say, the permutation of each epoch).
+  // `user` numbers independent uses of one purpose (such as the permutation of each epoch).
   Random(std::uint64_t seed, Stream stream, std::uint32_t user = 0);
 
   std::uint64_t bits(std::uint64_t row, std::uint32_t s) const;

@@ -7,7 +7,7 @@ namespace kbcd::tiles {
 namespace {
 
 constexpr Int depth_in_cache = 1024;      // longer sums are taken in parts, so that a panel of rows stays in L2
-constexpr Int ahead = 8, far_ahead = 32;  // how many k the numbers are fetched before their use
+constexpr Int ahead = 8, far_ahead = 32;  // by how many k numbers are prefetched
 constexpr int line_bytes = 64;
 
 // One tile: c(i, j) = Σ_k a(i, k) b(k, j) + (accumulate ? c(i, j) : 0) for i < rows, j < vectors · lanes.
@@ -45,8 +45,8 @@ template <class T>
 using TileFunction = void (*)(Int depth, const T* a, Int a_step, const T* b, Int b_step, Int fetch, bool accumulate,
                               T* c, Int c_step);
 
-// The tiles for one kind of CPU: of `group` rows, packed or where they lie, by up to `vectors` of `lanes` columns. Of a
-// group that has fewer rows left, a smaller tile does.
+// The tiles for one kind of CPU: `group` rows, packed or in place, by up to `vectors` vectors of `lanes` columns. A
+// group with fewer rows left uses a smaller tile.
 template <class T>
 struct Machine {
   const char* name;
@@ -81,7 +81,7 @@ KBCD_TILE(any_packed, , 16, 4)
 KBCD_TILE(any_unpacked, , 16, 0)
 #undef KBCD_TILE
 
-// Those that this CPU can run, the fastest first.
+// The sets of tiles that this CPU can run, the fastest first.
 template <class T>
 const std::vector<Machine<T>>& machines() {
   static const std::vector<Machine<T>> all = [] {
@@ -127,7 +127,7 @@ const Machine<T>& machine() {
   return machines<T>()[chosen];
 }
 
-// compute(to, step) writes a whole tile; where c has fewer rows or columns left, through a tile of its own.
+// compute(to, step) writes a whole tile; where c has fewer rows or columns left, into a separate buffer.
 template <class T, class Compute>
 void at_edge(View<T> c, Int tile_rows, Int tile_cols, bool accumulate, Compute&& compute) {
   if (c.rows >= tile_rows && c.cols >= tile_cols) return compute(c.data, c.ld);
@@ -257,7 +257,7 @@ void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c) {
   };
   for (Int j = 0; j < whole; j += wide) strip(b.data + j, b.ld, far_ahead, j);
   if (whole == b.cols) return;
-  thread_local Room<T> room;  // the last columns, in a strip that may be read to its end
+  thread_local Room<T> room;  // the last columns, padded to a whole strip
   T* rest = room.at_least(b.rows * wide);
   std::fill_n(rest, b.rows * wide, T(0));
   for (Int k = 0; k < b.rows; ++k) std::copy_n(b.line(k) + whole, b.cols - whole, rest + k * wide);

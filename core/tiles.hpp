@@ -1,5 +1,5 @@
-// Products on one thread whose result is at once at hand in cache: what kernel blocks, feature blocks and their
-// products with few columns are made of.
+// Products on one thread whose result is in cache right away: kernel blocks, feature blocks and their products with few
+// columns are made of them.
 //
 //   C(i, j) = Σ_k A(i, k) B(k, j)
 //
@@ -15,7 +15,7 @@
 
 namespace kbcd::tiles {
 
-// Room for numbers; they are not kept when it grows.
+// A buffer of numbers; its contents are lost when it grows.
 template <class T>
 class Room {
  public:
@@ -30,7 +30,7 @@ class Room {
 template <class T>
 class Rows {
  public:
-  // Room for rows of `depth` numbers; then set() each group of group_rows() of them.
+  // Allocates rows of `depth` numbers; then call set() for each group of group_rows() of them.
   void resize(Int rows, Int depth);
   static Int group_rows();
   void pack(View<T> a, T factor = 1);  // all of them
@@ -67,10 +67,10 @@ class Columns {
 // c = a b(:, first …), for as many columns as c has; `first` begins a strip.
 template <class T>
 void multiply(const Rows<T>& a, const Columns<T>& b, Int first, View<T> c);
-// c = a b, the rows of a read where they lie; where they are shorter than b is deep, as if zeros followed.
+// c = a b, the rows of a read in place; rows that are shorter than b is deep are read as if zeros followed.
 template <class T>
 void multiply(View<T> a, const Columns<T>& b, View<T> c);
-// c = a b + (accumulate ? c : 0), the rows of b read where they lie.
+// c = a b + (accumulate ? c : 0), the rows of b read in place.
 template <class T>
 void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c);
 
@@ -79,6 +79,6 @@ template <class T>
 Int spread(Int cols);
 
 std::vector<std::string> names();  // those of "avx512", "avx2" and "any cpu" that this CPU can run, the fastest first
-void choose(const std::string& name);  // another than the fastest; what was packed before is of no use then
+void choose(const std::string& name);  // another than the fastest; operands packed before must be packed again
 
 }  // namespace kbcd::tiles

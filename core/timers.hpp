@@ -1,6 +1,6 @@
 // Where the time goes: seconds and calls of every primitive, and counters of what they computed.
 //
-// Timers nest: each has all its time, and what the outermost ones have together is the time that has a name.
+// Timers nest: each counts all of its time; the outermost ones together are the time that some timer accounts for.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ struct Entry {
   double calls = 0;
 };
 
-Entry& entry(const std::string& name);  // its place, the same for the life of the program
+Entry& entry(const std::string& name);  // its address stays the same for the life of the program
 
 // Between the two, timers that begin are inner ones. On the main thread only.
 void begin();

@@ -1,5 +1,5 @@
-// cos(2π t): of an angle in turns, so that whole turns drop out exactly, and without calls or branches, so that loops
-// over it are vectorised.
+// cos(2π t) of an angle t in turns: whole turns cancel exactly, and without calls or branches loops over it are
+// vectorised.
 //
 //   cos(2π t) = sin(2π s),  s = ¼ − |t − [t]| in [−¼, ¼],  sin(x) = Σ_i (−1)^i x^(2i+1) / (2i+1)!
 #pragma once

@@ -26,10 +26,10 @@ bool has_several(lua_State* L, int table) {
   return true;
 }
 
-// Strings and objects come out of Lua's pairs() in an order that differs from process to process, so that ranks would
-// sum what does not belong together. Ours (scripts/kbcd/ordered_pairs.lua) sorts strings, for loops that nobody sees
-// from here; where one is seen, its writer is told. The locals of a loop are its generator, its table, a counter, and
-// the key.
+// Lua's pairs() visits strings and objects in an order that differs from process to process, so that ranks would sum
+// what does not belong together. Ours (support/ordered_pairs.lua) sorts strings, for loops that cannot be seen from
+// here; a collective call inside a loop that can be seen is an error. The locals of a loop are its generator, its
+// table, a counter, and the key.
 void refuse_pairs(lua_State* L, lua_Debug* frame) {
   for (int n = 1; const char* name = lua_getlocal(L, frame, n); ++n) {
     bool generator = std::string_view(name) == "(for generator)";

@@ -1,11 +1,11 @@
-// Where the Lua script is that calls the other ranks.
+// Finds the place of the Lua script that makes a collective call.
 #pragma once
 
 #include "bindings/glue/lua.hpp"
 
 namespace kbcd::lua {
 
-// From now on comm's checks know the places in the scripts of this state.
+// From now on, the checks of comm use the places of the scripts in this state.
 void show_call_sites(lua_State* L);
 
 }  // namespace kbcd::lua

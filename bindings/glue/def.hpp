@@ -58,10 +58,10 @@ void document(lua_State* L, const std::string& name, const std::string& heading,
 // push our own closure: sol2 names the metatable of a stored lambda after its type, and GCC gives many
 // lambdas one name.
 sol::object make_function(lua_State* L, std::function<int(lua_State*)> f);
-// The same for one of many: it goes with the last reference to it, and what it holds with it.
+// The same for a function of a short life: it is destroyed, with what it holds, after the last reference to it.
 sol::object make_collected_function(lua_State* L, std::function<int(lua_State*)> f);
 
-// While one lives, every function that is made has this timer, at no cost beyond the clock that runs anyway.
+// While it lives, every function that is defined gets this timer, at no cost beyond the clock that runs anyway.
 class TimedAs {
  public:
   explicit TimedAs(const char* timer);
@@ -122,7 +122,7 @@ class RunningState {
 double seconds_in_primitives();  // while any RunningState lived, so far
 lua_State* running_state();
 
-// A Lua function kept beyond the call that gave it, to be called on whichever coroutine runs then.
+// A Lua function that is kept after the call that passed it, and is called on the coroutine that runs then.
 class Callback {
  public:
   explicit Callback(const sol::protected_function& f) : function_(f) {}
@@ -135,7 +135,7 @@ class Callback {
   sol::main_reference function_;
 };
 
-// What a Lua callback gave, as a T; `who` begins the message when it failed to.
+// The result of a Lua callback as a T; `who` begins the error message.
 template <class T>
 T result_of(const char* who, sol::protected_function_result result) {
   if (!result.valid()) throw Error(sol::error(result).what());
@@ -149,11 +149,11 @@ T result_of(const char* who, sol::protected_function_result result) {
 [[noreturn]] void no_such_field(lua_State* L, const char* type, const sol::object& key);
 [[noreturn]] void cannot_set_field(lua_State* L, const char* type, const sol::object& key);
 
-// A field or method that is not there is an error that says so, instead of a nil that fails later.
+// A missing field or method is an error at once, instead of a nil that fails later.
 template <class T>
 void refuse_unknown_fields(sol::usertype<T>& type) {
   type["new"] = [](sol::variadic_args) -> void {
-    fail("{0} has no 'new'; help(\"{0}\") tells how to make one", type_name<T>);
+    fail("{0} has no 'new'; help(\"{0}\") explains how to make one", type_name<T>);
   };
   type[sol::meta_function::index] = [](sol::this_state L, sol::object, sol::object key) -> sol::object {
     no_such_field(L, type_name<T>, key);
@@ -191,7 +191,7 @@ std::uint64_t default_seed();
 void set_default_seed(std::uint64_t seed);
 std::uint64_t checked_seed(const char* owner, sol::optional<Int> seed);
 
-// One function a topic; each is a bind_<topic>.cpp.
+// One function for each topic, in bind_<topic>.cpp.
 void bind_matrix(sol::state_view lua, sol::table kbcd);
 void bind_arithmetic(sol::state_view lua, sol::table kbcd);
 void bind_linalg(sol::state_view lua, sol::table kbcd);

@@ -1,4 +1,4 @@
-// A limit on what the tables and strings of a script may take: an error rather than a machine without memory.
+// A limit on the memory of the tables and strings of a script: an error before the machine runs out of memory.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Between Lua's values and those of modules/params: what a table of options holds, and what a declaration says.
+// Converts between Lua values and those of modules/params: tables of options, and declarations of parameters.
 #pragma once
 
 #include "bindings/glue/def.hpp"

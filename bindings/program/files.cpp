@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What was written to a file, or to the list of a folder, is on the disk.
+// Waits until a file, or the list of files of a folder, is written to the disk.
 bool sync(const std::string& path) {
   access::reading(path);
   int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, error);
 }
 
-// Where a path leads: of a link, the file behind it.
+// The path with links resolved.
 std::string real_path(const std::string& path) {
   access::writing(path);
   std::error_code error;
@@ -50,7 +50,7 @@ std::string real_path(const std::string& path) {
   return error ? path : real.string();
 }
 
-// Also where one of them, or both, are not there yet.
+// Also if one of them, or both, do not exist yet.
 bool same_file(const std::string& a, const std::string& b) {
   access::reading(a);
   access::reading(b);
@@ -60,7 +60,7 @@ bool same_file(const std::string& a, const std::string& b) {
   return place(a) == place(b);
 }
 
-// Why no new file can be made in the folder of a path; nothing if one can. The one that tries it has a name of its own.
+// Why no file can be created in the folder of a path; nothing if one can. Tries with a file of another name.
 sol::optional<std::string> obstacle(const std::string& path) {
   access::writing(path);
   std::string trial = (fs::path(path).parent_path() / ".kbcd.XXXXXX").string();
@@ -71,7 +71,7 @@ sol::optional<std::string> obstacle(const std::string& path) {
   return sol::nullopt;
 }
 
-// What may read and write `path`, if it is there, may do so with `other`.
+// Copies the permissions of `path`, if it exists, to `other`.
 void copy_mode(const std::string& path, const std::string& other) {
   access::writing(path);
   access::writing(other);
@@ -79,10 +79,10 @@ void copy_mode(const std::string& path, const std::string& other) {
   if (stat(path.c_str(), &status) == 0) chmod(other.c_str(), status.st_mode & 07777);
 }
 
-// Files that this process has locked, by their names; the system unlocks them when the process ends, however it does.
+// Files that this process has locked, by name; the system unlocks them when the process ends, in any way.
 std::map<std::string, int> locked;
 
-// Whether the file of that name, which is made, is now this process's alone.
+// Creates the file and locks it; false if another process holds the lock.
 bool lock(const std::string& path) {
   access::writing(path);
   if (locked.contains(path)) return true;
@@ -93,7 +93,7 @@ bool lock(const std::string& path) {
     bool taken = !free && errno == EWOULDBLOCK;
     struct stat status {};
     bool named = fstat(descriptor, &status) == 0 && status.st_nlink > 0;
-    if (named && !taken) {  // or the file system has no locks: then there is nothing to look at
+    if (named && !taken) {  // or the file system has no locks: then there is nothing to check
       locked[path] = descriptor;
       return true;
     }

@@ -1,4 +1,4 @@
-// What the scripts that write files need beside Lua's own io and os.
+// Functions for scripts that write files, in addition to Lua's io and os.
 #pragma once
 
 #include "bindings/glue/lua.hpp"

@@ -38,11 +38,11 @@ constexpr const char* usage = R"(usage: kbcd [options] [script.lua | NAME | -] [
   --threads N               threads of each rank (default: the cores of the machine shared among its ranks)
   --memory SIZE             what blocks may take on each rank, such as 8G (default: half the free memory, shared likewise)
   --seed S                  the seed where a script gives none (default: 1)
-  --check, --no-check       whether the ranks compare every call before they make it: a script in which one of them goes
-                            astray ends with what each was about to do, rather than hang (default: yes, or $KBCD_CHECK, 0 or 1)
-  --patience SECONDS        when a rank that gives no sign of life ends the job, and when a wait for others is told
+  --check, --no-check       whether the ranks compare every collective call before they make it: if the calls differ, the job
+                            ends with what each rank was about to do, rather than hang (default: yes, or $KBCD_CHECK, 0 or 1)
+  --patience SECONDS        after how long a rank without a heartbeat ends the job, and a wait for others is reported
                             (default: 10; 0: never)
-  --sandbox                 for a script of somebody else: no programs, native code or bytecode, and files only in …
+  --sandbox                 for a script that you do not trust: no programs, native code or bytecode, and files only in …
   --allow FOLDER[:rw]       … these folders (to read, or with :rw to read and write); may be given several times
   --version, --help
 )";
@@ -130,7 +130,7 @@ void set_threads(const CommandLine& line) {
 }
 
 // OpenBLAS chooses its kernels, and OpenMP how long a thread spins for work, when they are loaded: a better choice
-// needs a new start of the program. Threads that spin for long stand in the way of others where cores are shared.
+// needs a restart of the program. Threads that spin for long slow down others where cores are shared.
 void restart_with_better_choices(char** argv) {
   constexpr const char *kernel = "OPENBLAS_CORETYPE", *spins = "GOMP_SPINCOUNT", *policy = "OMP_WAIT_POLICY";
   std::string better = blas::better_kernel();

@@ -15,8 +15,8 @@ namespace {
 
 using Checked = std::function<int(lua_State*)>;
 
-// What a name stood for before, kept in the registry, which no script can reach. Every guard is C++, so that no string
-// method that a script changes can change what is checked.
+// The original value of a name, kept in the registry, which no script can reach. Every guard is C++, so that a script
+// cannot change a check by changing a string method.
 void keep(sol::state_view lua, const std::string& name, const sol::object& value) {
   lua.registry()["kbcd sandbox " + name] = value;
 }
@@ -25,7 +25,7 @@ void push_kept(lua_State* L, const std::string& name) {
   lua_getfield(L, LUA_REGISTRYINDEX, ("kbcd sandbox " + name).c_str());
 }
 
-// Calls what `name` stood for with the arguments on the stack.
+// Calls the original function `name` with the arguments on the stack.
 int call_kept(lua_State* L, const std::string& name) {
   push_kept(L, name);
   lua_insert(L, 1);
@@ -40,10 +40,10 @@ void replace(sol::table table, const char* key, const std::string& name, Checked
 }
 
 void refuse(sol::table table, const char* key, const std::string& name) {
-  replace(table, key, name, [name](lua_State*) -> int { fail("{}: not there in the sandbox (kbcd --sandbox)", name); });
+  replace(table, key, name, [name](lua_State*) -> int { fail("{}: not available in the sandbox (kbcd --sandbox)", name); });
 }
 
-// nil, the message and EACCES, as io.open and os.remove tell it.
+// nil, the message and EACCES, as io.open and os.remove return them.
 int denied(lua_State* L, const std::string& message) {
   lua_pushnil(L);
   lua_pushlstring(L, message.data(), message.size());
@@ -101,7 +101,7 @@ void guard_files(sol::table io, sol::table os) {
   replace(os, "rename", "os.rename", [](lua_State* L) { return change_files(L, "os.rename", 2); });
   for (const char* key : {"popen", "tmpfile"}) refuse(io, key, std::string("io.") + key);
   for (const char* key : {"execute", "tmpname", "setlocale"}) refuse(os, key, std::string("os.") + key);
-  // The environment may hold what is nobody else's business.
+  // The environment may hold secrets.
   replace(os, "getenv", "os.getenv", [](lua_State* L) {
     if (text_argument(L, 1, "os.getenv").starts_with("KBCD_")) return call_kept(L, "os.getenv");
     lua_pushnil(L);
@@ -148,7 +148,7 @@ int do_file(lua_State* L) {
   return lua_gettop(L);
 }
 
-// Only what may be read is looked at: nothing tells whether there is a file elsewhere.
+// Looks only at files that may be read, so that a script cannot find out which other files exist.
 int search_path(lua_State* L) {
   std::string name = text_argument(L, 1, "package.searchpath"), places = text_argument(L, 2, "package.searchpath");
   std::replace(name.begin(), name.end(), '.', '/');
@@ -161,7 +161,7 @@ int search_path(lua_State* L) {
       access::reading(path);
       std::error_code error;
       found = std::filesystem::is_regular_file(path, error);
-    } catch (const Error&) {  // as if it were not there
+    } catch (const Error&) {  // as if it did not exist
     }
     if (found) {
       lua_settop(L, 0);
@@ -176,7 +176,7 @@ int search_path(lua_State* L) {
   return 2;
 }
 
-// What is loaded, and text files that may be read on package.path.
+// Modules that are loaded, and text files on package.path that may be read.
 int require_module(lua_State* L) {
   std::string name = text_argument(L, 1, "require");
   auto push_loaded = [&] {
@@ -193,7 +193,7 @@ int require_module(lua_State* L) {
   require(lua_isstring(L, 2), "package.path must be a string");
   search_path(L);
   if (lua_isnil(L, 1))
-    fail("module '{}' is not there in the sandbox: {}", name, lua_isstring(L, 2) ? lua_tostring(L, 2) : "");
+    fail("module '{}' is not available in the sandbox: {}", name, lua_isstring(L, 2) ? lua_tostring(L, 2) : "");
   lua_settop(L, 1);
   load_file(L);
   if (lua_isnil(L, 1)) fail("module '{}' cannot be loaded: {}", name, lua_tostring(L, 2));
@@ -252,7 +252,7 @@ void hide_metatables(sol::state_view lua, sol::table runtime) {
   });
 }
 
-// sol2 keeps what its types stand on in global variables: they go where a script cannot reach, and stay alive.
+// sol2 keeps the support of its types in global variables: they are moved where a script cannot reach, and stay alive.
 void hide_globals(sol::state_view lua) {
   std::vector<std::string> hidden;
   lua.globals().for_each([&](const sol::object& key, const sol::object&) {
@@ -273,7 +273,7 @@ end
 for _, name in ipairs{ "cjson", "cjson.safe", "argparse" } do pcall(require, name) end
 )";
 
-// Loads all of the library while there is no guard yet, but nothing from the current folder, which may be the script's.
+// Loads the whole library before the guards are set, but nothing from the current folder, which may be the script's.
 void load_all(sol::state_view lua) {
   sol::table package = lua["package"];
   std::string path = package["path"];

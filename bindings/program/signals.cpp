@@ -10,7 +10,7 @@ namespace {
 lua_State* stopped_state = nullptr;
 volatile std::sig_atomic_t noted_signal = 0;
 
-// SIGUSR1 is the one that mpirun hands on to the ranks.
+// mpirun forwards SIGUSR1 to the ranks.
 constexpr int stop_signals[] = {SIGTERM, SIGINT, SIGUSR1};
 
 void handle(void (*handler)(int), int signal) {
@@ -24,7 +24,7 @@ void next_one_ends() {
   for (int signal : stop_signals) handle(SIG_DFL, signal);
 }
 
-// Stays set until the outermost call is left: a pcall on the way must not swallow the interrupt.
+// Stays set until the outermost call returns: a pcall in between must not swallow the interrupt.
 void stop_here(lua_State* L, lua_Debug* here) {
   lua_getinfo(L, "Sl", here);
   lua_pushfstring(L, here->currentline > 0 ? "%s:%d: interrupted" : "interrupted", here->short_src, here->currentline);
@@ -63,7 +63,7 @@ SignalsStopScript::~SignalsStopScript() {
 }
 
 void bind_signals(sol::table signals) {
-  // From now on the first SIGTERM, SIGINT or SIGUSR1 is but noted, for a script that looks; `false`: no longer.
+  // From now on the first SIGTERM, SIGINT or SIGUSR1 is only recorded, for the script to check; `false`: no longer.
   signals["note_stop_signals"] = [](bool noting) {
     if (!noting) return stop_script_by_signals();
     for (int signal : stop_signals) handle(note, signal);

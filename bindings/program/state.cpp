@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 lua_State* collected_state = nullptr;
 
-// Lua's collector does not see our buffers: for each so many bytes of them, it takes a step.
+// Lua's garbage collector does not see our buffers: it takes a step each time so many bytes are allocated.
 void pace_collector(std::size_t bytes) {
   constexpr std::size_t step = 64 << 10;
   static std::size_t debt = 0;
@@ -47,7 +47,7 @@ int message_of(lua_State* L) {
   return 1;
 }
 
-// What ended a coroutine, and where that was.
+// The error that ended a coroutine, and where it happened.
 std::string with_traceback(lua_State* L, lua_State* coroutine, int status) {
   if (status == LUA_ERRMEM) return out_of_memory_message();
   lua_pushcfunction(L, message_of);
@@ -66,7 +66,7 @@ fs::path program_folder() {
   return error ? fs::current_path() : program.parent_path();
 }
 
-// os.exit would leave without telling the other ranks.
+// os.exit would end this process without ending the other ranks.
 int leave(lua_State* L) {
   int status = lua_isboolean(L, 1) ? !lua_toboolean(L, 1) : static_cast<int>(luaL_optinteger(L, 1, 0));
   if (status == 0) require_printed();
@@ -112,7 +112,7 @@ State::State(bool sandbox) : sandbox_(sandbox) {
   lua_.open_libraries();
   lua_State* L = lua_.lua_state();
   script_ = lua_newthread(L);
-  luaL_ref(L, LUA_REGISTRYINDEX);  // for good: what a script leaves behind may refer to it
+  luaL_ref(L, LUA_REGISTRYINDEX);  // for ever: values that a script leaves may refer to it
   lua_.set_exception_handler(&on_exception);
   lua_pushcfunction(L, message_of);
   sol::protected_function::set_default_handler(sol::stack::pop<sol::object>(L));
@@ -149,10 +149,10 @@ State::State(bool sandbox) : sandbox_(sandbox) {
   memory::set_allocation_hook(&pace_collector);
 }
 
-// In a coroutine, whose stack is still there after an error: a handler of errors has no room after a stack overflow.
+// In a coroutine, whose stack still exists after an error: after a stack overflow, an error handler has no stack left.
 void State::run_loaded(int status, const std::string& script, const std::vector<std::string>& args) {
   if (status != 0) throw Error(lua_tostring(script_, -1));
-  if (sandbox_) enter_sandbox(lua_);  // the script itself is read by now, wherever it lies
+  if (sandbox_) enter_sandbox(lua_);  // the script itself has been read by now, from any folder
   sol::table arg = lua_.create_table();
   arg[0] = script;
   for (auto& value : args) arg.add(value);
@@ -164,7 +164,7 @@ void State::run_loaded(int status, const std::string& script, const std::vector<
 }
 
 void State::run_file(const std::string& path, const std::vector<std::string>& args) {
-  // `require` finds what lies beside the script, too.
+  // `require` also finds files beside the script.
   auto folder = fs::path(path).parent_path().string();
   sol::table package = lua_["package"];
   package["path"] = fmt::format("{}/?.lua;{}", folder.empty() ? "." : folder, package["path"].get<std::string>());

@@ -16,12 +16,12 @@ std::vector<std::string> script_folders();
 // Where NAME.lua is on the script path.
 std::optional<std::string> find_script(const std::string& name);
 
-// An Error where something that was printed is lost: the disk behind standard output is full, say.
+// An Error if printed text is lost: for example, because the disk behind standard output is full.
 void require_printed();
 
 class State {
  public:
-  explicit State(bool sandbox = false);  // sandbox: what runs is somebody else's (bindings/sandbox.hpp)
+  explicit State(bool sandbox = false);  // sandbox: runs a script that is not trusted (sandbox.hpp)
   lua_State* get() { return lua_.lua_state(); }
 
   // Fails with the Lua message and traceback.

@@ -31,7 +31,7 @@ class ByteReader {
   std::string name_;
 };
 
-// An Error where the path leads to a pipe, which would be waited for, to a device or to a folder.
+// An Error if the path is a pipe (reading it would wait), a device or a folder.
 void require_file(const std::string& path);
 
 // A file, plain or gzipped.

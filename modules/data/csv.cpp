@@ -37,7 +37,7 @@ std::string lower(std::string_view field) {
   return text;
 }
 
-// A number with a slip in it, such as 1.2.3, or NaN or Inf.
+// A malformed number, such as 1.2.3, or NaN or Inf.
 bool is_failed_number(std::string_view field) {
   std::string text = lower(field);
   if (text.starts_with('-') || text.starts_with('+')) text.erase(0, 1);
@@ -51,7 +51,7 @@ bool stands_for_nothing(std::string_view field) {
 }
 
 // A header has a name in a column that has a number in the next row. It has no fractions, and nothing in place of a
-// number: a first row with a slip in it must be an error, not a header.
+// number: a first row with a malformed number must be an error, not a header.
 bool looks_like_header(const std::vector<std::string_view>& first, const std::vector<std::string_view>& second) {
   bool named = false;
   for (std::size_t j = 0; j < first.size(); ++j) {
@@ -63,7 +63,7 @@ bool looks_like_header(const std::vector<std::string_view>& first, const std::ve
   return named;
 }
 
-// What the first lines tell, which every rank looks at.
+// What the first lines show; every rank reads them.
 struct Plan {
   char delimiter = ',';
   TextPlace start;                 // behind the header
@@ -216,7 +216,7 @@ Match is_csv(const FileStart& start) {
 
 const RegisteredLoader csv({
     .name = "CSV",
-    .gives = "X; y from the columns that label tells, and classes where they hold names",
+    .gives = "X; y from the columns that label names, and classes where they hold names",
     .options = {{.name = "header",
                  .help = "whether the first line names the columns; by default by its look",
                  .kind = Kind::flag},

@@ -1,4 +1,4 @@
-// DataSet: n rows of d numbers, spread over the ranks; each rank holds the rows that core/index's Layout
+// DataSet: n rows of d numbers, distributed over the ranks; each rank holds the rows that core/index's Layout
 // gives it.
 #pragma once
 
@@ -22,7 +22,7 @@ class DataSet {
   DataSet(Int n, Csr local, const std::string& source);
   // Each rank keeps its rows of a matrix that every rank has.
   static DataSet from_matrix(const Matrix& all);
-  // Rows that this rank has for itself: it holds all of them.
+  // Rows of this rank alone: it holds all of them.
   static DataSet own(Matrix rows);
   static DataSet own(Csr rows);
   // rows(first, count) gives rows [first, first + count).
@@ -40,13 +40,13 @@ class DataSet {
 
   Matrix gather(const Index& rows) const;      // these rows, on every rank (collective)
   Csr gather_sparse(const Index& rows) const;  // the same of sparse data
-  DataSet subset(const Index& rows) const;     // these rows as a data set of their own, spread anew (collective)
+  DataSet subset(const Index& rows) const;     // these rows as another data set, distributed again (collective)
   DataSet to(DType dtype) const;
   DataSet to_dense() const;
   DataSet to_sparse() const;
-  Index local_rows(const Index& rows) const;  // where those of `rows` that live here are in local()
-  // 16 hex digits that any other number, row or order of rows would change; of equal data, the same on any number of
-  // ranks (collective).
+  Index local_rows(const Index& rows) const;  // the positions in local() of those `rows` that this rank holds
+  // 16 hex digits that change with any number, row or order of rows; for equal data, the same on any number of ranks
+  // (collective).
   std::string fingerprint() const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 using namespace h5;
 
-// No printing of its own, no work at the end of the program (files are closed by then), no code from plugins.
+// HDF5 prints nothing itself, does no work at the end of the program (files are closed by then), and loads no plugins.
 void prepare() {
   H5dont_atexit();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
@@ -95,8 +95,8 @@ bool H5File::is_hard(const std::string& link) const {
   return info.type == H5L_TYPE_HARD;
 }
 
-// Each group on the way must be there. A link that is the name of another place, here or in another file, is never
-// followed: who wrote the file does not choose what we open.
+// Every group on the path must exist. A link to another place, here or in another file, is never followed: the writer
+// of a file must not choose what we open.
 bool H5File::has(const std::string& object) const {
   for (std::size_t end = 1; end != object.npos && object != "/";) {
     end = object.find('/', end);
@@ -130,7 +130,7 @@ std::vector<std::string> H5File::members(const std::string& group) const {
   return names;
 }
 
-// Not by HDF5's own visit, which a damaged file can lead in circles without end.
+// Not with H5Ovisit, which a damaged file can send into an endless loop.
 std::vector<std::string> H5File::datasets() const {
   constexpr std::ptrdiff_t deepest = 16;
   constexpr std::size_t most = 1000;

@@ -1,5 +1,5 @@
 // libsvm (svmlight) text: `label index:value index:value … # comment`, indices from 1, ascending. One label a line
-// makes y one column; several, separated by commas, make several. Rows become sparse where that takes less room.
+// makes y one column; several, separated by commas, make several. Rows become sparse where that takes less memory.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -151,7 +151,7 @@ void read_sparse(const std::string& path, const TextShare& share, const Plan& pl
     Int i = static_cast<Int>(csr.starts.size()) - 1;
     reader.read(
         content, number, [&](Int k, double value) { y(i, k) = value; },
-        [&](Int j, double value) {  // there is room: the entries were counted by their colons
+        [&](Int j, double value) {  // the buffer is large enough: the entries were counted by their colons
           values[csr.columns.size()] = narrowed<T>(value, path, number);
           csr.columns.push_back(static_cast<std::int32_t>(j));
         });

@@ -1,4 +1,4 @@
-// Reading data files: one loader a format, chosen by what the file begins with.
+// Reading data files: one loader for each format, chosen by the first bytes of the file.
 //
 // A loader is one file that ends with `const RegisteredLoader …`, which declares its options; checks, help and the
 // commands' `--option` come from that. Loading is collective, and each rank keeps only its own rows. A loader that

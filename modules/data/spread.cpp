@@ -4,7 +4,7 @@
 
 namespace kbcd {
 
-// Piece by piece, so that no rank holds more than a piece beside its own rows.
+// Piece by piece, so that no rank holds more than one piece in addition to its own rows.
 DataSet spread(const Matrix& mine, const std::string& source) {
   constexpr Int piece = 4096;
   Matrix count(1, 1, DType::f64);

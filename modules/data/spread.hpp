@@ -1,4 +1,4 @@
-// Rows that the ranks came by unevenly, as a data set.
+// Makes a data set of rows of which the ranks hold different numbers.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ std::size_t first_buffer(const FileReader& in) {
   return known ? std::min(buffer_bytes, static_cast<std::size_t>(in.file_bytes()) + 1) : buffer_bytes;
 }
 
-// What one rank finds in its part of the bytes: what is in it, with a place to return to for every so many bytes.
+// What one rank counts in its part of the bytes, with an offset to return to for every so many bytes.
 struct Scan {
   std::vector<TextPlace> marks;
   TextPlace total;
@@ -35,7 +35,7 @@ Scan scan(const std::string& path, Int from, Int to, bool mid_line, const WeighL
   Scan scan;
   if (from >= to) return scan;
   std::string_view line;
-  if (mid_line) {  // the line that goes on here belongs to the rank before; unless one ends right before
+  if (mid_line) {  // the line that continues here belongs to the previous rank, unless a line ends right before
     LineReader lines(path, from - 1);
     from = lines.next(line) ? lines.offset() : to;
   }
@@ -58,7 +58,7 @@ TextPlace place_behind(const std::string& path, const Scan& scan, Int rows, cons
   return place;
 }
 
-// Places as rows of a matrix, to travel between ranks; f64 holds such numbers exactly.
+// Places as rows of a matrix, to send between ranks; f64 holds such numbers exactly.
 void put(const Matrix& rows, Int i, const TextPlace& place) {
   Int column = 0;
   for (Int number : {place.offset, place.lines, place.rows, place.entries})
@@ -98,7 +98,7 @@ bool LineReader::next(std::string_view& line) {
   return true;
 }
 
-// More bytes behind those that are left, which move to the front; false at the end of the file.
+// Reads more bytes after those that are left, which move to the front; false at the end of the file.
 bool LineReader::refill() {
   std::size_t left = filled_ - at_;
   if (left) std::memmove(buffer_.data(), buffer_.data() + at_, left);

@@ -1,8 +1,8 @@
 // Text files with one row of data a line, plain or gzipped: lines, numbers, and which of the lines are this rank's.
 //
-// A text file is read twice. First each rank goes over an equal part of the bytes, only to count rows; so all learn how
-// many there are, where each rank's share begins and at which line. Then each rank reads exactly its share, straight
-// into its place. No row ever moves between ranks, and no rank holds more than its own.
+// A text file is read twice. First each rank counts the rows in an equal part of the bytes; so all ranks know how many
+// there are, and at which byte and line each rank's share begins. Then each rank reads exactly its share, directly into
+// its buffer. No row moves between ranks, and no rank holds more than its own rows.
 #pragma once
 
 #include <algorithm>
@@ -45,8 +45,8 @@ struct TextShare {
   Int n, entries;        // rows and entries of all ranks
   TextPlace begin, end;  // around this rank's
   Int rows() const { return end.rows - begin.rows; }
-  // Memory is taken for no more rows than can begin in these bytes when each has `fields` fields; if there are more, an
-  // error is to come.
+  // Memory is allocated for no more rows than can begin in these bytes when each has `fields` fields; if there are
+  // more, an error follows.
   Int possible_rows(Int fields) const { return std::min(rows(), 1 + (end.offset - begin.offset) / fields); }
 };
 

@@ -1,4 +1,4 @@
-// What a kernel, a feature map or a loader can be told, declared as data in its own file:
+// The parameters of a kernel, a feature map or a loader, declared as data in its own file:
 //
 //     {.name = "nu", .help = "smoothness", .kind = Kind::one_of, .choices = {0.5, 1.5, 2.5}, .otherwise = 1.5}
 //

@@ -11,8 +11,8 @@ namespace kbcd {
 class Factor {
  public:
   // `may_jitter`: a matrix that is not positive definite gets j I added, with j from 1e-2 eps tr(H) upwards
-  // in steps of ten, until it is; jitter() tells. Otherwise it is an error. `what` begins the message.
-  // `overwrite`: h is used up, its memory may become L.
+  // in steps of ten, until it is; jitter() returns j. Otherwise it is an error. `what` begins the message.
+  // `overwrite`: h is destroyed, L may use its memory.
   Factor(Matrix h, bool may_jitter, const std::string& what, bool overwrite = false);
 
   Int size() const { return l_.rows(); }

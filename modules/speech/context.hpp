@@ -1,4 +1,4 @@
-// What a frame's neighbours tell; beyond the ends of an utterance its first and last frame stand for those that lack.
+// Features from a frame's neighbours; beyond the ends of an utterance, its first and last frame are repeated.
 //
 //     deltas(t) = sum_{i=1..r} i (x_{t+i} - x_{t-i}) / (2 sum_i i^2)
 //     splice(t) = (x_{t-r}, …, x_t, …, x_{t+r})

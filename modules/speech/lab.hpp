@@ -1,5 +1,5 @@
-// Labels with times, as Festival and its kin write them: a header up to a line "#", then a line a segment: the time at
-// which it ends (seconds), a number that nobody needs, its name. A segment begins where the one before it ends.
+// Labels with times, as Festival and similar programs write them: a header up to a line "#", then a line a segment: the
+// time at which it ends (seconds), a number that is not used, its name. A segment begins where the one before it ends.
 #pragma once
 
 #include <string>

@@ -50,8 +50,8 @@ std::string key_of(const std::optional<ColumnName>& wanted, const char* what, co
   return std::get<std::string>(*wanted);
 }
 
-// How many fields a line has, where bad lines are left out and the first may be one of them: the commonest number among
-// the first hundred lines that have the wanted columns, the least of equals.
+// The number of fields of a line, where bad lines are skipped and the first may be one of them: the most frequent
+// number among the first hundred lines that have the wanted columns, the least of equals.
 Int commonest_columns(const DocumentPlan& plan, Int wanted) {
   constexpr Int enough = 100;
   LineReader lines(plan.path);
@@ -74,7 +74,7 @@ Int commonest_columns(const DocumentPlan& plan, Int wanted) {
   return std::max_element(times.begin(), times.end(), [](auto& a, auto& b) { return a.second < b.second; })->first;
 }
 
-// What the first lines tell, which every rank looks at.
+// What the first lines show; every rank reads them.
 DocumentPlan make_plan(const std::string& path, const DocumentOptions& options) {
   DocumentPlan plan;
   plan.path = path;
@@ -151,7 +151,7 @@ Documents::Documents(const std::string& path, const DocumentOptions& options) : 
     word_reader->read(line.text(), words);
     return words.size() > 0 ? 0 : no_row;
   });
-  // Lines that are left out behind the last document count, too.
+  // Skipped lines after the last document are counted, too.
   if (comm::rank() == comm::size() - 1 && !options.rows) share_.end.offset = std::numeric_limits<Int>::max();
   read_labels();
 }

@@ -1,7 +1,7 @@
-// Documents: the texts of a file, one a line, with their labels; spread over the ranks as rows of data are.
+// Documents: the texts of a file, one on each line, with their labels; distributed over the ranks like rows of data.
 //
-// Only the labels are held in memory. The texts are read from the file whenever they are asked for, each rank its own
-// byte range, one line after the other.
+// Only the labels are held in memory. The texts are read from the file whenever they are needed; each rank reads its
+// own byte range, line by line.
 #pragma once
 
 #include "modules/text/document_line.hpp"
@@ -32,19 +32,19 @@ class Documents {
   Int first() const { return share_.begin.rows; }
   const std::optional<DataSet>& labels() const { return labels_; }
   const std::vector<std::string>& classes() const { return classes_; }
-  Int invalid() const { return invalid_; }  // lines that were left out, over all ranks
-  Int empty() const { return empty_; }      // documents without words that were left out
+  Int invalid() const { return invalid_; }  // lines that were skipped, over all ranks
+  Int empty() const { return empty_; }      // documents without words that were skipped
 
   // This rank's documents, one after the other.
   class Reader {
    public:
-    // Without `words` those are looked at only where documents without any are left out.
+    // Without `words`, words are read only where documents without any are skipped.
     explicit Reader(const Documents& documents, bool words = true);
     bool next();
     std::string_view text() const { return line_.text(); }
     std::string_view label() const { return line_.label(); }
     const Words& words() const { return words_; }
-    Int invalid = 0, empty = 0;  // lines left out so far
+    Int invalid = 0, empty = 0;  // lines skipped so far
 
    private:
     std::shared_ptr<const DocumentPlan> plan_;

@@ -1,4 +1,5 @@
-// Feature hashing (Weinberger et al., 2009): every n-gram counts in the column that its hash says, with no vocabulary.
+// Feature hashing (Weinberger et al., 2009): every n-gram counts in the column that its hash gives, without a
+// vocabulary.
 //
 // With h = MurmurHash3(n-gram, seed) as a signed number, the column is |h| mod p, and the sign that of h (or always +):
 // the signed inner product of two rows estimates that of their n-gram counts without bias.

@@ -1,4 +1,4 @@
-// MurmurHash3 x86_32 (Austin Appleby's, public domain, as published; written anew): 32 bits of any bytes and a seed.
+// MurmurHash3 x86_32 (Austin Appleby's, public domain; written from its description): 32 bits of any bytes and a seed.
 //
 // For each word k of four bytes:  h ← 5 rotl13(h ⊕ c2 rotl15(c1 k)) + 0xe6546b64;  the rest likewise, without the last
 // step; then the length and a mix of all bits.
@@ -11,7 +11,7 @@
 
 namespace kbcd {
 
-// The hashes of longer and longer beginnings of one piece of text, each going on where the one before it stopped.
+// The hashes of longer and longer prefixes of a text, each continued from the one before.
 class Murmur3 {
  public:
   Murmur3(const char* at, std::uint32_t seed) : at_(at), h_(seed) {}

@@ -34,7 +34,7 @@ struct TextMatrix {
 template <class T>
 class SparseRows {
  public:
-  // rows: how many are to come, by which room for their entries is guessed.
+  // rows: how many will be added; memory for their entries is estimated from it.
   SparseRows(Int rows, Int cols, const WeightOptions& options) : options_(options), expected_(rows) {
     csr_.cols = cols;
   }
@@ -78,8 +78,8 @@ class SparseRows {
  private:
   static constexpr Int rows_to_guess_from = 1000;
 
-  // For all entries, if the rows go on as they began: entries that move when a vector grows cost more than to make
-  // them.
+  // Reserves memory for all entries, as if the other rows were like the first: moving entries when a vector grows costs
+  // more than making them.
   void make_room() {
     auto entries = static_cast<std::size_t>(1.1 * static_cast<double>(csr_.nnz()) / rows_to_guess_from *
                                             static_cast<double>(std::max(expected_, csr_.rows)));

@@ -1,8 +1,8 @@
 // Vocabulary: the n-grams of a set of documents that are frequent enough, and not too frequent, each with a column.
 //
 // Columns are in the order of the n-grams' bytes, and counts are whole numbers: the same on any number of ranks. Each
-// rank counts its documents; the counts of an n-gram meet on the rank that its hash says, which keeps it or not, so
-// that only what is kept travels to all.
+// rank counts its documents; the counts of an n-gram are summed on the rank that its hash selects, which keeps it or
+// not, so that only n-grams that are kept are sent to all.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,7 @@ class Vocabulary {
   std::vector<Int> counts_, documents_;
 };
 
-// A column each n-gram of the vocabulary; others are left out (collective).
+// A column for each n-gram of the vocabulary; others are skipped (collective).
 TextMatrix vocabulary_matrix(const Documents& documents, const Vocabulary& vocabulary, bool idf,
                              const WeightOptions& weights);
 

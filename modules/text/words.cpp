@@ -29,7 +29,7 @@ void encode(utf8proc_int32_t code, std::string& to) {
   to.append(reinterpret_cast<const char*>(bytes), utf8proc_encode_char(code, bytes));
 }
 
-// Whether the character begins a word or goes on with it. Roman and Chinese numerals (NL) are read as letters are;
+// Whether the character begins or continues a word. Roman and Chinese numerals (NL) are read as letters are;
 // fractions and circled digits (NO) are signs.
 enum class Kind { letter, mark, sign };
 
@@ -90,7 +90,7 @@ WordReader::WordReader(const WordOptions& options)
 WordReader::~WordReader() = default;
 WordReader::WordReader(WordReader&&) = default;
 
-// The word that was written from `begin` on is whole: it stays, as its stem, or goes.
+// The word that begins at `begin` is complete: it is kept, as its stem, or dropped.
 void WordReader::close(Words& words, std::size_t begin) {
   auto& text = words.text_;
   if (text.size() == begin) return;

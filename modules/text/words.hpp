@@ -1,7 +1,7 @@
 // From a text to its words: the tokenizer, the stop words and the stemmer.
 //
 // A word is a longest run of letters and digits, as Unicode has them (categories L, Nd and Nl), with the accents and
-// vowel signs (M) that stand behind them. An apostrophe (' or ’) between two of them belongs to the word, as '. Upper
+// vowel signs (M) that follow them. An apostrophe (' or ’) between two of them belongs to the word, as '. Upper
 // case becomes lower case, a character for a character. Accents stay, and are not composed.
 #pragma once
 

@@ -25,7 +25,7 @@ struct Shared {
   Eigen::ArrayXf above, below;  // z' = f·p counts above o + α and below o − α; filled up to whole strips
 };
 
-// One thread's room.
+// The buffers of one thread.
 struct Scratch {
   std::vector<float> picture, lines, results;
   tiles::Rows<float> panel;

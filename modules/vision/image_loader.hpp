@@ -1,4 +1,4 @@
-// Pictures from files: CIFAR-10 binary batches, idx, and folders of PNG files with a folder a class.
+// Pictures from files: CIFAR-10 binary batches, idx, and folders of PNG files with a folder for each class.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@ struct ImageOptions {
   std::optional<std::string> labels = {};  // idx: the file of labels; default: …images-idx3… -> …labels-idx1…, if there
   std::optional<Int> channels = {};       // png: 1 or 3; default: as the first picture has it
   std::vector<std::string> classes = {};  // png: the names that folders may have; default: those that are there
-  bool skip = false;                      // cifar, png: leave out what is damaged instead of failing
+  bool skip = false;                      // cifar, png: skip damaged pictures instead of failing
 };
 
 struct LoadedImages {
   Images images;
   std::optional<DataSet> y = {};          // a column of class numbers, from 0
   std::vector<std::string> classes = {};  // their names, where the files have any
-  std::vector<std::string> skipped = {};  // what was left out, and why
+  std::vector<std::string> skipped = {};  // what was skipped, and why
 };
 
 // Collective. Values are from 0 to 255 (idx files of other types than u8: as they are).
@@ -37,7 +37,7 @@ class ImageSource {
   virtual float read(Int i, float* to) const = 0;
 
   std::vector<std::string> classes = {};
-  std::vector<std::string> skipped = {};  // what is not even in the list
+  std::vector<std::string> skipped = {};  // files that could not be listed
 };
 
 std::unique_ptr<ImageSource> cifar_source(const std::vector<std::string>& paths, const ImageOptions& options);

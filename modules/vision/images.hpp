@@ -1,4 +1,4 @@
-// Images: n pictures of one size, spread over the ranks as the rows of a DataSet, and views of them.
+// Images: n pictures of one size, distributed over the ranks like the rows of a DataSet, and views of them.
 //
 // A picture is a row of height · width · channels numbers, f32, line after line and the channels of a pixel together:
 // (y, x, c) is number (y width + x) channels + c. Loaders give values from 0 to 255. Views (crops, mirror images) are

@@ -1,8 +1,8 @@
-// A folder of PNG files with a folder a class: FOLDER/CLASS/anything.png, in the order of their names. Files that do
-// not end in .png are passed over.
+// A folder of PNG files with a folder for each class: FOLDER/CLASS/anything.png, in the order of their names. Files
+// that do not end in .png are skipped.
 //
-// libpng's simplified reader makes 8 bits and one or three channels of any PNG, transparent pixels over black; it keeps
-// its errors to itself, so that a damaged file is a message and not a jump.
+// libpng's simplified reader makes 8 bits and one or three channels of any PNG, transparent pixels over black; it
+// returns errors as messages, without longjmp.
 #include <png.h>
 
 #include <algorithm>

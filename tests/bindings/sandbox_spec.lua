@@ -79,8 +79,8 @@ assert(os.remove(second) and debug.traceback("x") and jit.version and os.time())
 end)
 
 test("what is refused is told", function()
-  has(refuses(sandbox .. [[-e 'os.execute("ls")']]).err, "os.execute: not there in the sandbox")
-  has(refuses(sandbox .. [[-e 'require "ffi"']]).err, "module 'ffi' is not there in the sandbox")
+  has(refuses(sandbox .. [[-e 'os.execute("ls")']]).err, "os.execute: not available in the sandbox")
+  has(refuses(sandbox .. [[-e 'require "ffi"']]).err, "module 'ffi' is not available in the sandbox")
   has(refuses(sandbox .. [[-e 'assert(io.open("/etc/passwd"))']]).err, "/etc/passwd: the sandbox does not let it be read",
     shell.tmp .. "/in", "--allow FOLDER")
   has(refuses(sandbox .. [[-e 'assert(io.open("in/x", "w"))']]).err, "in/x: the sandbox does not let it be written",

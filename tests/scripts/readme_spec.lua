@@ -1,28 +1,76 @@
 -- ranks: 1
--- The README is true: its scripts run, and its REPL transcript is what the REPL prints.
+-- Every README.md is true: its Lua blocks run, the transcript of the prompt is what the prompt prints, its links lead to
+-- files. A block that returns an algorithm is trained in the program: by train, compare and predict.
 
+local kbcd = require "kbcd"
 local spec = require "spec"
+local shell = require "shell"
 
-local file = assert(io.open(os.getenv("KBCD_SOURCE") .. "/README.md"))
-local readme = file:read("*a")
-file:close()
+local source = os.getenv("KBCD_SOURCE")
 
-spec.test("every lua block runs", function()
-  local data = io.open("/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz")
-  local count = 0
-  for code in readme:gmatch("```lua\n(.-)```") do
-    if data or not code:find("fashion-mnist", 1, true) then
-      assert(loadstring(code, "=README"))()
-    else
-      print("skipped: Fashion-MNIST (package dataset-fashion-mnist) is not installed")
-    end
-    count = count + 1
-  end
-  assert(count >= 4, "blocks of lua in the README")
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local readmes = {}  -- path -> text
+local find = ("cd '%s' && find . -name README.md -not -path './build*' -not -path './.*'"):format(source)
+for path in io.popen(find):lines() do
+  path = path:gsub("^%./", "")
+  readmes[path] = read(source .. "/" .. path)
+end
+
+shell.test("the README is short", function()
+  local _, lines = readmes["README.md"]:gsub("\n", "")
+  assert(lines <= 150, ("%d lines"):format(lines))
 end)
 
-spec.test("the transcript is what the REPL prints", function()
-  local transcript = readme:match("```console\n(.-)```")
+local fashion = io.open("/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz")
+local algorithms = {}
+
+shell.test("every lua block runs", function()
+  local count = 0
+  for _, path in ipairs(kbcd.sorted_keys(readmes)) do
+    for code in readmes[path]:gmatch("\n```lua\n(.-)\n```\n") do
+      if fashion or not code:find("fashion-mnist", 1, true) then
+        local chunk = assert(loadstring(code, "=" .. path))
+        local good, result = xpcall(chunk, debug.traceback)
+        if not good then error(path .. ": " .. tostring(result), 0) end
+        if type(result) == "table" and result.setup then algorithms[#algorithms + 1] = { code = code, algorithm = result } end
+      else
+        print("skipped: Fashion-MNIST (package dataset-fashion-mnist) is not installed")
+      end
+      count = count + 1
+    end
+  end
+  assert(count >= 12, "blocks of lua in the README files")
+end)
+
+shell.test("algorithms of the README files train, compare and predict as files", function()
+  assert(#algorithms >= 3, "algorithms in the README files")
+  local A, data, rows = kbcd.Matrix.randn(120, 3, { seed = 1 }), {}, {}
+  for i = 1, A.nrows do
+    rows[i] = ("%.6f,%.6f,%.6f"):format(A(i, 1), A(i, 2), A(i, 3))
+    data[i] = ("%s,%.6f"):format(rows[i], math.sin(A(i, 1)) + A(i, 2))
+  end
+  shell.write("data.csv", table.concat(data, "\n") .. "\n")
+  shell.write("rows.csv", table.concat(rows, "\n", 1, 7) .. "\n")
+  for _, entry in ipairs(algorithms) do
+    local a, common = entry.algorithm, "--data data.csv --label 4 --task regress --epochs 3"
+    shell.write(a.name .. ".lua", entry.code .. "\n")
+    shell.succeeds(("kbcd train --method ./%s.lua %s %s --lambda 1e-3,1e-4 --model %s.h5 --quiet"):format(a.name, common,
+      a.blocks and "--p 40 --b 16" or "", a.name))
+    local scores = shell.succeeds(("kbcd predict --model %s.h5 --x rows.csv --out -"):format(a.name)).out
+    spec.equal(shell.count(scores, "\n"), 7, "rows of scores")
+    local compare = ("kbcd compare --methods nystrom,./%s.lua %s --p 40 --b 16 --lambda 1e-3 -o pages"):format(a.name, common)
+    shell.has(shell.succeeds(compare).out, a.title)
+  end
+end)
+
+shell.test("the transcript is what the prompt prints", function()
+  local transcript = readmes["scripts/README.md"]:match("```console\n(.-)```")
   local input, expected = {}, {}
   for line in transcript:gmatch("[^\n]+") do
     if line:sub(1, 2) == "> " then input[#input + 1] = line:sub(3) else expected[#expected + 1] = line end
@@ -36,4 +84,14 @@ spec.test("the transcript is what the REPL prints", function()
   spec.equal(output, table.concat(expected, "\n") .. "\n", "transcript")
 end)
 
-spec.finish()
+shell.test("links lead to files", function()
+  for path, text in pairs(readmes) do
+    for link in text:gmatch("%]%(([^)#:]+)%)") do
+      local file = io.open(("%s/%s%s"):format(source, path:match("^(.*/)") or "", link))
+      assert(file, ("%s: %s is not there"):format(path, link))
+      file:close()
+    end
+  end
+end)
+
+shell.finish()

@@ -1,6 +1,11 @@
 -- What the values of options may be: converters for lua-argparse, which return the value, or nil and what was expected.
 
 local options = require "kbcd.descent.options"
+local runtime = require "kbcd.runtime"
+
+runtime.docs.argument_types = [[argument_types.NAME
+Converters for the values of options of a command: number, positive, not_negative, count, seed, share; lists with commas
+between: positives, counts, lambdas, columns, some_of(name, …). Each returns the value, or nil and what was expected.]]
 
 local argument_types = {}
 

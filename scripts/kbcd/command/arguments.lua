@@ -1,6 +1,13 @@
 -- arguments(name, description): a parser (lua-argparse) for a command that every rank runs: what it says, rank 0 says once.
 
 local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
+
+runtime.docs.arguments = [[arguments(name, description)
+A parser for the options of a command (lua-argparse) that every rank runs and whose messages rank 0 prints once:
+  local p = arguments("mine", "What it does.")
+  p:option("--p", "Centres.", "100", argument_types.count)
+  local o = p:parse(arg)]]
 
 return function(name, description)
   local found, argparse = pcall(require, "argparse")

@@ -5,6 +5,10 @@ local kbcd = require "kbcd"
 local without_places = require "kbcd.support.without_places"
 local runtime = require "kbcd.runtime"
 
+runtime.docs.command = [[command(name, main)
+Runs main() as a command of the program: an error becomes one line, without a traceback (KBCD_TRACE=1 shows it), and ends the
+job with status 1.]]
+
 local function describe(e)
   local text = tostring(e)
   if os.getenv("KBCD_TRACE") or text:find("attempt to ", 1, true) then return debug.traceback(text, 2) end

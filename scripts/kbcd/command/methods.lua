@@ -6,6 +6,9 @@ local runtime = require "kbcd.runtime"
 
 local methods = {}
 
+runtime.docs.methods = [[methods
+The algorithms that the commands know: by name, a file each in kbcd/algorithms of the script path; or by the path of a file.]]
+
 runtime.docs["methods.all"] = [[methods.all()
 The algorithms that are found by name, sorted.]]
 function methods.all()

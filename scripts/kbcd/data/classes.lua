@@ -5,6 +5,9 @@ local runtime = require "kbcd.runtime"
 
 local classes = { most = 10000 }
 
+runtime.docs.classes = [[classes
+Class numbers 1..k in place of labels, which may be any whole numbers or stand for names.]]
+
 local function distinct(rows)
   local seen, list = {}, {}
   for i = 1, rows.nrows do

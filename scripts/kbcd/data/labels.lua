@@ -5,6 +5,9 @@ local runtime = require "kbcd.runtime"
 
 local labels = {}
 
+runtime.docs.labels = [[labels
+Class labels: whole numbers 0..k-1 or 1..k in a DataSet of one column, and their one-vs-all targets.]]
+
 -- The rows of y, checked to be whole numbers; and their least and largest over all ranks.
 local function read(owner, y)
   if kbcd.type(y) ~= "DataSet" or y.d ~= 1 then

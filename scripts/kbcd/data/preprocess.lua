@@ -9,6 +9,9 @@ local Matrix = kbcd.Matrix
 
 local preprocess = { kinds = { "standardize", "scale01", "unit-norm" } }
 
+runtime.docs.preprocess = [[preprocess
+Preprocessing that is fitted on the training rows, stored with the model and applied to the rows to predict.]]
+
 -- f(rows in f64) for pieces of this rank's rows.
 local function pieces(X, f)
   local count, piece = X.rows.nrows, 4096

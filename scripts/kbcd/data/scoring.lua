@@ -6,6 +6,10 @@ local runtime = require "kbcd.runtime"
 
 local scoring = {}
 
+runtime.docs.scoring = [[scoring
+How good scores are: errors, confusion, the best of several. S is this rank's scores, a row each; y is a DataSet of class
+numbers 1..k or of real targets. All ranks call these functions and get the same result.]]
+
 -- f(i, class of row i, class with the largest score) for this rank's rows.
 local function each(S, y, f)
   if S.nrows == 0 then return end

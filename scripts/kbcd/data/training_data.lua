@@ -7,6 +7,12 @@ local kbcd = require "kbcd"
 local read_data = require "kbcd.data.read_data"
 local load_flags = require "kbcd.command.load_flags"
 local streams = require "kbcd.support.streams"
+local runtime = require "kbcd.runtime"
+
+runtime.docs.training_data = [[training_data(o)
+The data that a command trains on, from the values of its options (o.x, o.y, o.test_x …): a table with X, y (class numbers
+1..k or targets), test = { X, y } or nil, held_out (how many rows), task, k, names, values, preprocess. All ranks call it.
+training_data.prepare(data, kind) preprocesses it; training_data.split(data, I, J) trains on rows I and tests on rows J.]]
 
 -- y from a file of its own: numbers, or one CSV column of names, which come second.
 local function read_labels(y)

@@ -12,6 +12,9 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 
 local model_file = { format = read_model.format, version = read_model.version }
 
+runtime.docs.model_file = [[model_file
+Model files: one HDF5 file holds a model, or the models of a lambda path. scripts/kbcd/files/README.md describes the format.]]
+
 local piece = 4096  -- rows that travel to rank 0 at a time
 
 -- A kernel's or a map's name and parameters, and the fingerprint of one that is written in Lua.

@@ -8,6 +8,9 @@ local files = runtime.files
 
 local output_file = {}
 
+runtime.docs.output_file = [[output_file
+Writes a file under a temporary name and renames it, so that it is complete or not there.]]
+
 runtime.docs["output_file.temporary_name"] = [[output_file.temporary_name(path)
 Where the file is written that then takes the place of path. Always the same, so that a run that was killed leaves but
 one.]] function output_file.temporary_name(path) return files.real_path(path) .. ".kbcd.part" end

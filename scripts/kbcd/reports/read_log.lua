@@ -3,6 +3,12 @@
 -- settings is the "run" line, blocks the list of "block" lines, result the "end" line or nil for a run that was stopped. A
 -- last line that was cut off, as a killed run leaves it, is passed over; anything else that is no log is an error.
 
+local runtime = require "kbcd.runtime"
+
+runtime.docs.read_log = [[read_log(path)
+The log of a run, which run_log wrote: settings (the "run" line), blocks (a list of the "block" lines), result (the "end"
+line, or nil for a run that was stopped), name. A last line that was cut off is skipped.]]
+
 local function log_error(path, line, message, ...)
   error(("%s, line %d: %s"):format(path, line, message:format(...)), 0)
 end

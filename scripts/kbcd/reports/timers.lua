@@ -6,6 +6,10 @@ local runtime = require "kbcd.runtime"
 
 local timers = {}
 
+runtime.docs.timers = [[timers
+Where the time went: seconds and calls of every primitive on every rank, and counts of what was computed. All ranks call
+these functions.]]
+
 -- Names may differ from rank to rank: the union of all, sorted.
 local function all_names(own)
   local mine, seen, names = {}, {}, {}

@@ -7,6 +7,9 @@ ffi.cdef "uint32_t kbcd_murmur3(const char *bytes, size_t count, uint32_t seed);
 
 local hash = {}
 
+runtime.docs.hash = [[hash
+Hashes of bytes, called through FFI, so that LuaJIT compiles a loop over them.]]
+
 runtime.docs["hash.murmur3"] = [=[hash.murmur3(text [, seed [, count]])
 MurmurHash3 (x86, 32 bits) of a string, a number from 0 to 2^32 - 1. seed = 0. With count, text may be a pointer to so many
 bytes (ffi.cast("const char *", s) + i), which takes no copy of a part of a string.]=]

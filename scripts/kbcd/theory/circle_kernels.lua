@@ -9,6 +9,9 @@ local Matrix = kbcd.Matrix
 
 local circle_kernels = {}
 
+runtime.docs.circle_kernels = [[circle_kernels
+Kernels on the circle [0, 1) whose spectra are known exactly, with their random features.]]
+
 -- frequency(u) draws ℓ from a uniform u. Feature j is made from (seed, j) alone, so that every rank and block agrees on it.
 local function circle_kernel(name, kappa, coefficient, frequency)
   local function map(p, seed)

@@ -32,6 +32,8 @@ local function check(owner, H, b)
   end
 end
 
+runtime.docs.rates = [[rates
+How fast block coordinate descent converges on a quadratic: the bound of the paper's Theorem 1, and runs beside it.]]
 runtime.docs["rates.bound"] = [[rates.bound(H, b)
 What Theorem 1 says of block coordinate descent with random blocks of b on a quadratic with the Hessian H (symmetric,
 positive definite): a table with L and m (its largest and least eigenvalue), L_eff, and factor = 1 - m / (2 L_eff): an
