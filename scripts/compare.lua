@@ -10,10 +10,10 @@ local types = kbcd.argument_types
 
 local parser = kbcd.arguments("compare", "Runs methods on the same data and draws the paper's pictures of them.")
 arguments.add_data(parser)
-arguments.add_methods(parser)
 parser:option("--rows", "Train on so many random rows alone.", nil, types.count)
 parser:option("-o --output", "Folder for the logs and the page, report.html.", "compare")
 parser:option("--title", "Title of the page.", "kbcd compare")
+arguments.add_methods(parser)
 local o = parser:parse(arg)
 arguments.check(parser, o)
 o.method = true  -- they are named

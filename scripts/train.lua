@@ -9,7 +9,6 @@ local types = kbcd.argument_types
 
 local parser = kbcd.arguments("train", "Trains a model on files and writes it to one HDF5 file.")
 arguments.add_data(parser)
-arguments.add_method(parser)
 parser:option("--start", "A model file to start from: its coefficients at the rows that are in this data, too.")
   :argname("FILE")
 parser:option("--model", "The file to write (model.h5, if there is none yet)."):argname("FILE")
@@ -19,6 +18,7 @@ parser:option("--checkpoint-every", "Write MODEL.checkpoint every so many second
   types.not_negative)
 parser:option("--checkpoint-blocks", "Write it after so many blocks.", nil, types.count)
 parser:flag("--quiet", "No lines of progress.")
+arguments.add_method(parser)  -- last: its own flags make way for those of the command
 local o = parser:parse(arg)
 arguments.check(parser, o)
 
@@ -34,7 +34,7 @@ local function open_checkpoint(data)
     settings = { task = data.task, preprocess = o.preprocess } })
   local saved = checkpoint.saved_settings or {}  -- what was chosen stays as it was
   o.b = o.b or tonumber(saved.b)
-  local width = kernel_flags.width(o)
+  local width = arguments.flags.has_kernel and kernel_flags.width(o)
   if width then o[width] = tonumber(saved.width) end
   return checkpoint
 end

@@ -20,16 +20,16 @@ for _, kernel in ipairs(runtime.kernels.declared()) do
       types.positives)
   end
 end
-arguments.add_method(parser, widths)
 parser:option("--random", "Try so many random widths, from a fifth to three times the median distance.", nil, types.count)
 parser:option("--folds", "k-fold error instead of held-out error.", nil, types.count)
+arguments.add_method(parser, widths)
 local o = parser:parse(arg)
 arguments.check(parser, o)
 if o.folds and o.folds < 2 then parser:error("--folds: at least 2 expected") end
 if o.folds and (o.test_x or o.test_data or o.hold_out) then
   parser:error("--folds makes its own test sets; it does not go with --test-x, --test-data or --hold-out")
 end
-local width = kernel_flags.has_width(o)  -- its name
+local width = arguments.flags.has_kernel and kernel_flags.has_width(o) or nil  -- its name
 local given_widths = width and o[width]
 if o.random and not width then parser:error(("--random is for kernels with a width, not for %s"):format(o.kernel)) end
 if o.random and given_widths then parser:error(("--random and --%s do not go together"):format(width)) end

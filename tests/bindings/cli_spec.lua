@@ -174,7 +174,7 @@ end)
 test("an installed kbcd works from any directory", function()
   succeeds([[cmake --install "$(dirname "$KBCD")" --prefix "$PWD/prefix" >/dev/null]])
   local function installed(rest) return ("cd /; unset KBCD_PATH; $clean '%s/prefix/bin/kbcd' %s"):format(tmp, rest) end
-  has(succeeds(installed([[-e 'print(require("kbcd").full_kernel)']])).out, "function: ")
+  has(succeeds(installed([[-e 'print(require("kbcd").full_kernel)']])).out, "algorithm full_kernel: ")
   has(succeeds(installed([[-e 'print(package.searchpath("kbcd", package.path))']])).out, "prefix/share/kbcd")
   has(refuses(installed("nosuchcommand")).err, "demo")
 end)

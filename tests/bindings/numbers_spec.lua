@@ -201,7 +201,7 @@ end)
 test("where memory is there, but not for all blocks, they make do with less, and that is told", function()
   local available, budget = runtime.memory.available, kbcd.memory_budget()
   kbcd.memory_budget("1G")
-  local job = { columns = 1, count = 5000, distributed = 1, replicated = 0, systems = 1 }
+  local job = { columns = 1, count = 5000, distributed = 1, replicated = 0, bytes = 0, systems = 1 }
   local o = { b = 20, lambda = lambda_of({ 1e-3 }, 1), partition = "fixed", epochs = 2, keep = "exact" }
   local function room_with(blocks_bytes)  -- 5000 x 5000 in f32 are 100 MB; a model and a system with its factor are beside
     runtime.memory.available = function()

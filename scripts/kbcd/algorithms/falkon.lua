@@ -19,7 +19,7 @@ return kbcd.algorithm("falkon", {
 }, function(X, Y, o, run)
   local lambda, p, nl = o.lambda, o.p, X.n * o.lambda
   local J = run.centers(p, o.kernel)
-  local model = run.kernel_model(o.kernel, J)                             -- f(x) = K(x, J) α
+  local model = run.kernel_model(o.kernel, J, 8 * p ^ 2 * (3 + lambda.count / kbcd.size()))   -- f(x) = K(x, J) α
   local alpha, K = model.coefficients, model:matrix(o.keep)
   local M = K:square():to("f64")
   local E = run.distributed("E", lambda:each(Y))                          -- Y − K α

@@ -62,6 +62,7 @@ end
 
 local function add_option(parser, flag, option, several)
   local entry = flag.entry
+  if entry.kind == "flag" and entry[2] then return parser:flag("--no-" .. option:sub(3), "Not: " .. flag.help) end
   if entry.kind == "flag" then return parser:flag(option, flag.help) end
   local added = parser:option(option, flag.help, nil, several and lists[entry.kind] or convert[entry.kind])
   return entry.kind == "choice" and added:choices(entry.choices) or added
@@ -91,6 +92,7 @@ return function(parser, algorithms, several, except)
     local taken = is_taken(parser, plain)
     flag.flag = taken and ("--%s-%s"):format(flag.owners[1].name:gsub("_", "-"), flag.name:gsub("_", "-")) or plain
     flag.key = flag.flag:sub(3):gsub("-", "_")
+    if flag.entry.kind == "flag" and flag.entry[2] then flag.key, flag.value = "no_" .. flag.key, false end
     local text, default = flag.entry.about ~= "" and flag.entry.about or flag.name, flag.entry[2]
     local shown = (type(default) == "number" or type(default) == "string") and ("; %s unless given"):format(default) or ""
     if chosen[flag.name] then shown = "; chosen for the data unless given" end
@@ -103,7 +105,7 @@ return function(parser, algorithms, several, except)
     end
   end
 
-  local flags = {}
+  local flags = { has_kernel = with_kernel }
 
   local function owns(flag, algorithm)
     for _, owner in ipairs(flag.owners) do if owner == algorithm then return true end end
@@ -130,7 +132,11 @@ return function(parser, algorithms, several, except)
 
   function flags.given(o, algorithm)
     local given = {}
-    for _, flag in ipairs(all) do if owns(flag, algorithm) then given[flag.name] = o[flag.key] end end
+    for _, flag in ipairs(all) do
+      if owns(flag, algorithm) and o[flag.key] ~= nil then
+        if flag.value == nil then given[flag.name] = o[flag.key] else given[flag.name] = flag.value end  -- --no-NAME: false
+      end
+    end
     return given
   end
 

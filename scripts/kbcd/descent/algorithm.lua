@@ -179,6 +179,10 @@ local function add_targets(run, method)
 end
 
 local function start(algorithm, X, Y, given)
+  -- What earlier runs kept, and nobody holds any more, is given back. Compiled code holds the closures it was compiled for,
+  -- and so the blocks of their run.
+  jit.flush()
+  collectgarbage()
   local name = algorithm.name
   Y = targets(name, X, Y)
   local o = options.read(name, given, algorithm.schema, 4, X, { lambdas = "lambda", cache = "keep" })

@@ -25,7 +25,7 @@ end
 
 return function(owner, X, o, job)
   local test_rows, b = o.test and 2 * o.test.local_n or 0, o.b or 0
-  local models = (job.distributed * X.local_n + job.replicated * job.count + test_rows) * job.columns * 8
+  local models = (job.distributed * X.local_n + job.replicated * job.count + test_rows) * job.columns * 8 + job.bytes
   local systems = job.systems * b ^ 2 * 8 * (1 + o.lambda.count)
   local wanted = wanted_by_blocks(X, o, job.count)
   local free = runtime.memory.available() / runtime.job.node_ranks()

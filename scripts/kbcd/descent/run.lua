@@ -10,17 +10,18 @@ local warm_start = require "kbcd.descent.warm_start"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 
 runtime.docs.run = [[run
-What setup(X, Y, o, run) of an algorithm gets. run.kernel_model(kernel [, J]) makes its model f(x) = K(x, J) alpha (J: an
-Index of rows of X; all rows unless given), run.feature_model(map) makes f(x) = z(x) w; model.coefficients is alpha or w,
-zero at first (or as the option `start` says): this rank's rows where the model is of all rows, else all rows on every
+What setup(X, Y, o, run) of an algorithm gets. run.kernel_model(kernel [, J, bytes]) makes its model f(x) = K(x, J) alpha
+(J: an Index of rows of X; all rows unless given), run.feature_model(map) makes f(x) = z(x) w; model.coefficients is alpha
+or w, zero at first (or as the option `start` says): this rank's rows where the model is of all rows, else all rows on every
 rank, k columns for each lambda. run.centers(p, kernel) draws p rows of X as the options say. run.distributed(name, A) and
 run.replicated(name, A) declare a Matrix of this rank's rows, and one that every rank has, as state: it is saved and
-restored with a checkpoint, so change it in place. run.columns is the number of columns of all models together.]]
+restored with a checkpoint, so change it in place. run.columns is the number of columns of all models together. bytes: what
+else setup will allocate on a rank, for the check of memory before the run.]]
 
 local methods = {}
 
--- The model of the run; b, and what it needs in memory, are known now.
-local function model_of(run, m)
+-- The model of the run; b, and what it needs in memory, are known now. bytes: what else setup will allocate on a rank.
+local function model_of(run, m, bytes)
   if run.model then error(run.owner .. ": setup has made two models; one expected", 3) end
   local X, o, lambda = run.X, run.o, run.lambda
   m.X, m.lambda, m.scale = X, lambda, run.scale
@@ -34,8 +35,8 @@ local function model_of(run, m)
   m.keep, m.b = stays and o.keep or nil, o.b  -- a block that does not stay is kept for its step
   memory_check(run.owner, X, o, {
     columns = run.columns, count = count, distributed = all_rows and o.partition ~= "fixed" and 4 or all_rows and 5 or 4,
-    replicated = all_rows and 0 or 3, systems = not run.blocks and 0 or m.map and 1 or m.centers and 2 or kbcd.threads(),
-  })
+    replicated = all_rows and 0 or 3, bytes = bytes or 0, systems = not run.blocks and 0 or m.map and 1 or m.centers and 2
+  or kbcd.threads(), })
   m.coefficients = Matrix.zeros(all_rows and X.local_n or count, run.columns)
   run.model = Model.new(m)
   methods[all_rows and "distributed" or "replicated"](run, "coefficients", m.coefficients)
@@ -43,8 +44,8 @@ local function model_of(run, m)
   return run.model
 end
 
-function methods.kernel_model(run, kernel, J) return model_of(run, { kernel = kernel, centers = J }) end
-function methods.feature_model(run, map) return model_of(run, { map = map }) end
+function methods.kernel_model(run, kernel, J, bytes) return model_of(run, { kernel = kernel, centers = J }, bytes) end
+function methods.feature_model(run, map, bytes) return model_of(run, { map = map }, bytes) end
 
 function methods.distributed(run, name, A)
   run.state.distributed[name] = A

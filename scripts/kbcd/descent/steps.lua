@@ -34,7 +34,9 @@ return function(run, method)
   local systems = method.step and new_systems(run, method)
   local choose = o.choose and chosen_visits(run, method, systems)
   local follow = o.test and test_follower(run)
-  local before  -- the coefficients at the start of the epoch, where steps change all of them
+  -- The coefficients at the start of the epoch, where steps change all of them.
+  local before = method.dense and run[model.distributed and "distributed" or "replicated"]("before",
+    model.coefficients:clone())
   local size_of_Y = kbcd.allreduce(Y:norm() ^ 2)
   local sizes = {}  -- |Y_b|² of each block of the epoch
 
@@ -134,7 +136,7 @@ return function(run, method)
     if done == #visits then start_epoch() end
     done = done + 1
     local start, block = kbcd.now(), choose and choose.next(done) or visits[done]
-    if done == 1 and method.dense then before = model.coefficients:clone() end
+    if done == 1 and before then before:copy(model.coefficients) end
     local Delta, now = advance(block)
     if method.step and not Delta and not method.dense then
       error(("%s: step must return the change of its rows of the coefficients, a Matrix; or declare dense = true, where " ..

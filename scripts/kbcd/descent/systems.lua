@@ -31,10 +31,6 @@ end
 local function coefficient(c, l) return type(c) == "table" and c.values[l] or c end
 
 return function(run, method)
-  -- What earlier runs kept, and nobody holds any more, is given back. Compiled code holds the closures it was compiled for,
-  -- and so the blocks of their run.
-  jit.flush()
-  collectgarbage()
   local X, o, lambda, model = run.X, run.o, run.lambda, run.model
   local L, k, E = lambda.count, lambda.k, method.residual
   local terms = method.system and formula.of(method.system)

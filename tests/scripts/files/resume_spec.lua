@@ -21,7 +21,7 @@ end
 
 local alone, in_two = '$clean "$KBCD"', '$clean $KBCD_MPIRUN -n 2 "$KBCD"'
 
-succeeds("kbcd " .. settings.full .. " --model full1.h5")
+succeeds("kbcd " .. settings.full_kernel .. " --model full1.h5")
 
 test("a run goes on on another number of ranks, the same to rounding", function()
   for method, command in pairs(settings) do
@@ -37,17 +37,17 @@ end)
 test("SIGTERM and SIGINT, once, end the block, save and leave with their status", function()
   for name, status in pairs{ TERM = 143, INT = 130 } do
     local model = name .. ".h5"
-    local got = interrupted(alone, settings.full, model, 0.1, "kill -" .. name .. " $pid")
+    local got = interrupted(alone, settings.full_kernel, model, 0.1, "kill -" .. name .. " $pid")
     spec.equal(got, status, name)
     has(shell.read(shell.tmp .. "/interrupted.log"), ("stopped by signal %d; %s.checkpoint"):format(status - 128, model))
-    succeeds(("kbcd %s --resume --model %s"):format(settings.full, model))
+    succeeds(("kbcd %s --resume --model %s"):format(settings.full_kernel, model))
     spec.equal((coefficients(model) - coefficients("full1.h5")):abs():max(), 0, name)
   end
 end)
 
 test("a damaged checkpoint is named, and one of other data or options refused", function()
-  interrupted(alone, settings.full, "m.h5", 0.2, "kill -TERM $pid")
-  local there = "kbcd " .. settings.full .. "--model m.h5 --resume "
+  interrupted(alone, settings.full_kernel, "m.h5", 0.2, "kill -TERM $pid")
+  local there = "kbcd " .. settings.full_kernel .. "--model m.h5 --resume "
   local function with(from, to) return (there:gsub(from:gsub("%p", "%%%0"), to)) end
   refuses(with("d.csv", "other.csv"), "m.h5.checkpoint is of another run", "fingerprint of x", "fingerprint of y")
   refuses(with("--lambda 1e-3,1e-4", "--lambda 1e-3,2e-4"), "of another run", "lambda = 0.001 0.0001", "here")
@@ -56,7 +56,7 @@ test("a damaged checkpoint is named, and one of other data or options refused", 
   refuses(there .. "--standardize", "preprocess = none there, standardize here")
   refuses(there .. "--sigma 3", "kernel = rbf{gamma = ", "sigma = ")
   refuses(there .. "--precision f64", "precision = f32 there, f64 here")
-  refuses("kbcd " .. settings.full .. "--model m.h5 --checkpoint-every 5", "m.h5.checkpoint", "already")
+  refuses("kbcd " .. settings.full_kernel .. "--model m.h5 --checkpoint-every 5", "m.h5.checkpoint", "already")
   succeeds("cp m.h5.checkpoint whole && cp m.h5.checkpoint.previous whole.previous")
   refuses("truncate -s 4000 m.h5.checkpoint m.h5.checkpoint.previous; " .. there, "m.h5.checkpoint:",
     "m.h5.checkpoint.previous:", "no good one", "remove m.h5.checkpoint")

@@ -229,7 +229,7 @@ spec.test("the example tells recordings with one label each apart", function()
     lines[i] = write(("tone%d.wav"):format(i), sound) .. "\t" .. (high and "high" or "low")
   end
   local list = write("list.tsv", table.concat(lines, "\n") .. "\n")
-  local said = example("--list", list, "--features", "8", "--rows", "40", "--epochs", "2", "--skip")
+  local said = example("--list", list, "--p", "8", "--rows", "40", "--epochs", "2", "--skip")
   assert(said:find("of 17 recordings, 1 left out", 1, true) and said:find("tone7.wav: no sound file", 1, true), said)
   for _, method in ipairs{ "full kernel, 40 frames", "Nyström, p = 8", "random features, p = 8" } do
     assert(said:find(method, 1, true), said)
@@ -246,7 +246,7 @@ spec.test("the example takes all recordings of a list, and fewer where that is a
   local lines = {}
   for i = 1, 70 do lines[i] = write(("many%d.wav"):format(i), wav(tone(500, 0.2 + 0.01 * i), 16000)) .. "\tone" end
   local list = write("many.tsv", table.concat(lines, "\n") .. "\n")
-  local options = { "--features", "8", "--methods", "random_features", "--epochs", "1" }
+  local options = { "--p", "8", "--methods", "random_features", "--epochs", "1" }
   assert(example("--list", list, unpack(options)):find("of 63 recordings", 1, true))
   assert(example("--list", list, "--files", "20", unpack(options)):find("of 18 recordings", 1, true))
 end)
@@ -258,7 +258,7 @@ if not installed then
 else
   installed:close()
   spec.test("the example learns phone states from real recordings", function()
-    local said = example("--files", "10", "--features", "256", "--rows", "2000", "--epochs", "1")
+    local said = example("--files", "10", "--p", "256", "--rows", "2000", "--epochs", "1")
     assert(said:find("440 numbers a frame", 1, true), said)
     local count = 0
     for rate in said:gmatch("frames ([%d.]+)%% wrong") do  -- 150 classes; the most frequent is a sixth of the frames

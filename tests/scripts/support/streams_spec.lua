@@ -21,7 +21,7 @@ end)
 test("every other use has a stream of its own, beyond the last epoch's", function()
   local used = {}
   for name, stream in pairs(streams) do
-    if type(stream) == "number" and name ~= "centres" then
+    if type(stream) == "number" and name ~= "centers" then
       equal(stream > streams.order(2 ^ 30 - 1) and stream < 2 ^ 32, true, name)
       equal(used[stream], nil, name)
       used[stream] = name

@@ -97,7 +97,7 @@ spec.test("hashing in Lua gives the matrix of C++", function()
 end)
 
 spec.test("made-up reviews are learned", function()
-  local said = example("reviews", "--p", "128", "--block", "256", "--epochs", "2")
+  local said = example("reviews", "--p", "128", "--b", "256", "--epochs", "2")
   for _, method in ipairs{ "full_kernel", "Nyström", "hashing" } do
     assert(rmse_of(said, method) < 1.0, said)  -- the mean rating alone has 1.41
   end
@@ -111,7 +111,7 @@ spec.test("files of reviews that are none are told in a line", function()
 end)
 
 spec.test("more hashed columns than reviews", function()  -- in blocks of columns, however few the reviews are
-  assert(rmse_of(example("reviews", "--p", "900", "--block", "900", "--epochs", "1"), "hashing") < 1.0)
+  assert(rmse_of(example("reviews", "--p", "900", "--b", "900", "--epochs", "1"), "hashing") < 1.0)
 end)
 
 spec.test("clothing reviews: full <= Nyström <= hashing", function()
@@ -121,7 +121,7 @@ spec.test("clothing reviews: full <= Nyström <= hashing", function()
   there:close()
   if kbcd.size() > 2 then return end  -- one and two are enough for what takes this long
   local said = example("reviews", folder .. "train.tsv.gz", folder .. "test.tsv.gz", "--rows", "2000", "--p", "256",
-    "--epochs", "3", "--block", "512", "--clip")
+    "--epochs", "3", "--b", "512", "--clip")
   local full, nystrom, hashing = rmse_of(said, "full_kernel"), rmse_of(said, "Nyström"), rmse_of(said, "hashing")
   assert(full < 0.95 and full <= nystrom and nystrom <= hashing, said)
 end)
