@@ -101,6 +101,7 @@ local function complete(groups, about, ranks)
   equal(#groups.gram, 4)
   equal(#groups.lambdas, 3)
   equal(#groups.timit, 1)
+  equal(groups.plugin["Nyström as a user's file"].bar, 1.03)
   local saved = groups.checkpoint["full kernel, one every 60 s"]
   spec.close(saved.value, 100 * saved.seconds / 60, 1e-9, "a checkpoint's share of a minute")
   assert(saved.bar == 2 and saved.at_most and saved.seconds > 0)

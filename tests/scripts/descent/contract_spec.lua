@@ -236,6 +236,106 @@ test("a method that iterates gets paths, test scores, tolerance and a model", fu
   end
 end)
 
+-- Block descent on the full kernel with momentum, which moves all coefficients in a step.
+local drifting = kbcd.algorithm("drifting", {
+  "drifting: full-kernel blocks with momentum on all rows", kernel = "kernel", partition = "fresh",
+}, function(X_, Y_, o, run)
+  local nl = X_.n * o.lambda
+  local alpha = run.kernel_model(o.kernel).coefficients
+  local V = run.distributed("V", Matrix.zeros(X_.local_n, run.columns))
+  return {
+    dense = true,
+    system = function(K_b) return K_b:square() + nl end,
+    step = function(B, K_b, solve)
+      local S_b = kbcd.Selector(X_.n, B)
+      local R, Y_b, alpha_b = kbcd.allreduce(K_b:t() * alpha, S_b:t() * Y_, S_b:t() * alpha)
+      V:scale(0.2):add(S_b * solve(o.lambda:each(Y_b) - R - nl * alpha_b))
+      alpha:add(V)
+    end,
+  }
+end)
+
+test("a step that changes all coefficients: scores at the end of an epoch, and resume to the bit", function()
+  local o = { kernel = rbf, lambda = { 0.5, 0.1 }, b = 17, epochs = 60, tol = 0, test = X }
+  local whole_run
+  for s in drifting(X, Y, o) do
+    whole_run = s
+    equal(s.test_scores ~= nil, s.epoch_end, "test scores at the end of an epoch alone")
+    equal(s.change ~= nil, s.epoch_end, "change")
+  end
+  for l, lam in ipairs(o.lambda) do
+    local alpha = kbcd.local_solve(K:clone():add_diagonal(n * lam), targets)
+    close(whole(whole_run.model[l].coefficients), alpha, 1e-6, "lambda = " .. lam)
+    close(whole(whole_run.test_scores[l]), K * alpha, 1e-6, "test scores")
+  end
+  local path = kbcd.bcast(kbcd.rank() == 0 and os.tmpname() or "") .. ".checkpoint"
+  local function resumable(resume) return kbcd.checkpoint(path, { every = 0, resume = resume }) end
+  for _, method in ipairs{ { drifting, o }, { kbcd.falkon, { kernel = rbf, lambda = { 0.5, 0.1 }, p = 20, epochs = 9 } } } do
+    local algorithm, settings = unpack(method)
+    settings.checkpoint = nil
+    local expected = last(algorithm(X, Y, settings)).model.coefficients:clone()
+    settings.checkpoint = resumable(false)
+    local count = 0
+    for _ in algorithm(X, Y, settings) do
+      count = count + 1
+      if count == 7 then break end
+    end
+    settings.checkpoint = resumable(true)
+    local steps = algorithm(X, Y, settings)
+    assert(settings.checkpoint.resumed, algorithm.name .. " resumes")
+    local again = last(steps).model.coefficients
+    equal(kbcd.allreduce_max(again.nrows > 0 and (again - expected):abs():max() or 0), 0, algorithm.name .. ", to the bit")
+    settings.checkpoint:remove()
+  end
+end)
+
+test("a model of a kernel or map written in Lua is saved by name, parameters and source", function()
+  local function cauchy(width)
+    return kbcd.kernel.custom{ name = "cauchy", metric = "sqeuclidean", params = { width = width },
+      kappa = function(D) return (1 + D / width):pow(-1) end }
+  end
+  local path = kbcd.bcast(kbcd.rank() == 0 and os.tmpname() or "") .. ".h5"
+  local model = last(kbcd.full_kernel(X, Y, { kernel = cauchy(2), lambda = { 1, 0.1 } })).model
+  model:save(path)
+  local expected = whole(model[2]:predict(X))
+  fails(function() kbcd.model_file.load(path) end, path, "'cauchy'", "written in Lua", "--with")
+  fails(function() kbcd.model_file.load(path, { with = cauchy(3) }) end, "width = 2", "3")
+  fails(function() kbcd.model_file.load(path, { with = rbf }) end, "'cauchy' expected", "rbf")
+  local other = kbcd.kernel.custom{ name = "cauchy", metric = "sqeuclidean", params = { width = 2 },
+    kappa = function(D) return (1 + D / 2):pow(-2) end }
+  fails(function() kbcd.model_file.load(path, { with = other }) end, "source", "differs")
+  fails(function() kbcd.model_file.load(path, { with = 3 }) end, "with", "a kernel or a feature map")
+  local loaded = kbcd.model_file.load(path, { with = cauchy(2) })
+  close(whole(loaded[2]:predict(X)), expected, 1e-12)
+  equal(loaded.form, "kernel")
+  local function relu()
+    return kbcd.features.custom{ name = "relu", p = 12, map = function(A, I)
+      local W = {}
+      for i = 1, #I do W[i] = Matrix.randn(1, A.ncols, { seed = 7, first_row = I[i], dtype = A.dtype }) end
+      return (A * Matrix.vcat(W):t()):clamp(0, math.huge)
+    end }
+  end
+  local features = last(kbcd.random_features(X, Y, { map = relu(), lambda = 1 })).model
+  features:save(path)
+  fails(function() kbcd.model_file.load(path) end, "feature map 'relu'", "--with")
+  close(whole(kbcd.model_file.load(path, { with = relu() })[1]:predict(X)), whole(features[1]:predict(X)), 1e-12, "map")
+  -- What load would refuse, save refuses.
+  fails(function() model:save(path, { task = "classify" }) end, "names")
+  fails(function() model:save(path, { names = { "one" } }) end, "names", "2 expected")
+  fails(function() model:save(path, { best = 3 }) end, "best", "1..2")
+  fails(function() model:save(path, { taks = "regress" }) end, "'taks'", "task")
+  local own = kbcd.Model{ kernel = rbf, X = X, coefficients = mine(targets), lambda = 1 }
+  close(whole(own:predict(X)[1]), K * targets, 1e-10, "a model of one's own coefficients")
+  own:save(path)
+  close(whole(kbcd.model_file.load(path)[1]:predict(X)), K * targets, 1e-10, "saved and loaded")
+  own.coefficients:fill(0 / 0)
+  fails(function() own:save(path) end, "NaN")
+  fails(function() kbcd.Model{ kernel = rbf, X = X, coefficients = Matrix.zeros(n + 1, 1) } end, "coefficients", "rows")
+  fails(function() kbcd.Model{ X = X, coefficients = mine(targets) } end, "a kernel or a map")
+  kbcd.barrier()
+  if kbcd.rank() == 0 then os.remove(path) end
+end)
+
 test("what is wrong with a declaration is named, with its place", function()
   local function declare(options, setup) return function() return kbcd.algorithm("mine", options, setup) end end
   local function run(setup, options)
