@@ -1,4 +1,4 @@
--- rates: how fast block coordinate descent converges on a quadratic f(w) = ½ wᵀHw − cᵀw, in theory and when it is run. Each
+-- rates: how fast block coordinate descent converges on a quadratic f(w) = ½ wᵀHw − cᵀw, in theory and in runs. Each
 -- update takes a fresh block I of b of the d coordinates, uniformly without replacement, and solves it exactly:
 --
 --     w_I ← w_I − H_II⁻¹ g_I,     g = Hw − c
@@ -90,7 +90,7 @@ end
 runtime.docs["rates.system"] = [[rates.system(method, X, Y, options)
 H, c of the quadratic that a method descends on, on every rank: "full_kernel", K + n lambda I and Y; "nystrom",
 K_J'K_J + n lambda K_JJ + n lambda gamma I and K_J'Y; "random_features", Z'Z + n lambda I and Z'Y. options: lambda; kernel
-(full, nystrom); p, gamma = 0, seed (nystrom: the centres are those of nystrom(X, Y, …)); map (rf).]]
+(full_kernel, nystrom); p, gamma = 0, seed (nystrom: the centres are those of nystrom(X, Y, …)); map (random_features).]]
 function rates.system(method, X, Y, given)
   local own = ({
     full = { kernel = { options.kernel } }, rf = { map = { options.map } },
