@@ -64,7 +64,8 @@ local function run(data, algorithm, p)
   local s = kbcd.choices(o, data, algorithm, given)
   local label = algorithm.title .. (p and (", p = %d"):format(p) or "")
   local path, last = log_path(algorithm.name, p), nil
-  for step in kbcd.progress(kbcd.logged_fit(data, s, path)) do last = step end
+  s.log = path
+  for step in kbcd.progress(kbcd.fit(data, s)) do last = step end
   local least = last.test_error[kbcd.scoring.best(last.test_error)]
   kbcd.say("%s %6d %12s %9.1f", pad(label), last.epoch, kbcd.scoring.show(data.task, { least }), last.seconds)
   return { log = path, label = label, error = least, seconds = last.seconds }

@@ -89,7 +89,8 @@ local function main()
   end
 
   local last
-  local steps = kbcd.logged_fit(data, s, o.log)
+  s.log = o.log
+  local steps = kbcd.fit(data, s)
   local resumed = checkpoint and checkpoint.resumed
   if resumed then say("resumes from %s, after block %d of epoch %d", checkpoint.path, resumed.block, resumed.epoch) end
   for step in o.quiet and steps or kbcd.progress(steps) do

@@ -1,12 +1,11 @@
 -- The table that `require "kbcd"` returns: the runtime's types and primitives, and the public names of this folder, each
--- loaded when it is first used. The list below is complete, and every name has a `help` text. Other files are internal:
--- require "kbcd.FOLDER.FILE" reaches them, and they may change.
+-- loaded when it is first used. The list below and the files of algorithms are all of them; every name has a `help` text.
+-- Other files are internal: require "kbcd.FOLDER.FILE" reaches them, and they may change.
 
 local ffi = require "ffi"
 local runtime = require "kbcd.runtime"
 
 local rooms = {
-  algorithms = { "full_kernel", "nystrom", "random_features", "falkon" },
   descent = { "algorithm", "Model", "options" },
   solvers = { "KernelMatrix", "pcg" },
   centers = { "centers" },
@@ -16,7 +15,7 @@ local rooms = {
   speech = { "speech_corpus", "recordings" },
   files = { "model_file", "checkpoint", "output_file" },
   reports = { "timers", "progress", "run_log", "read_log", "write_report", "line_plot" },
-  command = { "arguments", "argument_types", "command", "methods", "choices", "fit", "logged_fit" },
+  command = { "arguments", "argument_types", "command", "methods", "choices", "fit" },
   theory = { "rates", "circle_kernels", "circle_problem" },
   repl = { "help" },
   support = { "sorted_keys", "ordered_pairs" },
@@ -27,6 +26,10 @@ local own = { docs = true, terminal = true, job = true, timing = true, memory = 
 
 local room_of = {}
 for room, names in pairs(rooms) do for _, name in ipairs(names) do room_of[name] = room end end
+for _, module in ipairs(runtime.library.modules()) do  -- an algorithm is a file
+  local name = module:match("^algorithms%.([%w_]+)$")
+  if name then room_of[name] = "algorithms" end
+end
 runtime.library.public = room_of
 
 -- Names of types are capitalised, files are not: Model is model.lua, KernelMatrix is kernel_matrix.lua.

@@ -47,7 +47,7 @@ local bugs = {
     "different_order.lua:5 (called at", "different_order.lua:7): allreduce of 2x2", "in the same order" },
   { "error_on_one_rank", "[rank 1/3]", "error_on_one_rank.lua:5: attempt to concatenate", "traceback" },
   { "use_after_release", "use_after_release.lua:5:", "Matrix (3x2) was released" },
-  { "wrong_table", "wrong_table.lua:5: full_kernel: unknown option 'lambda'", "known: ", "lambdas" },
+  { "wrong_table", "wrong_table.lua:5: full_kernel: unknown option 'lamda'", "known: ", "lambda, " },
   { "recursion", "recursion.lua:3: stack overflow", "in function 'depth'" },
   { "out_of_memory", "[rank 1/3] out of memory", "tables and strings", "--memory" },
   { "missing_file", "missing_file.lua:3: no_such_data.npy: cannot be read", "No such file" },
@@ -101,7 +101,7 @@ for _ in cases[arg[1]]() or function() end do end
     map = { "random_features with map = fourier{", "seed=0", "seed=1" },
     epochs = { "epochs = 1", "epochs = 2" },
     path = { "load of a.csv", "load of b.csv", "and paths" },
-    label = { "load of a.csv, label = ", }, rows = { "rows = 2", "rows = 3" },
+    label = { "load of a.csv, label=1", "load of a.csv, label=2" }, rows = { "rows=2", "rows=3" },
     gather = { "gather_rows of 9 rows of 3 f64 (1, 2, 3, …", "(2, 3, 4, …" },
     sparse = { "gather_rows of 9 rows of 1 f64 (1, 2, 3, …", "(2, 3, 4, …" },
   } do
@@ -195,7 +195,8 @@ wait $pid]]):format(interpreted))
 end)
 
 test("a noted signal is left to the script, a second one ends it at once", function()
-  write("noting.lua", "require('kbcd.runtime').signals.note_stop_signals(true)\nrequire('kbcd').say('ready')\nwhile true do end\n")
+  write("noting.lua", "require('kbcd.runtime').signals.note_stop_signals(true)\nrequire('kbcd').say('ready')\n" ..
+    "while true do end\n")
   local result = run([[
 rm -f said
 $clean "$KBCD" noting.lua >said & pid=$!

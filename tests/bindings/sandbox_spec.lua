@@ -54,7 +54,7 @@ local kernel = kbcd.kernel.rbf{ sigma = 2 }
 local c = kbcd.checkpoint("to/c", { every = 0 })
 local last
 for step in kbcd.full_kernel(X, Y, { kernel = kernel, lambda = 0.1, b = 2, epochs = 2, checkpoint = c }) do last = step end
-kbcd.model_file.save("to/m.h5", { method = "full_kernel", task = "regress", model = last.model, kernel = kernel, X = X })
+kbcd.model_file.save("to/m.h5", last.model, { method = "full_kernel", task = "regress" })
 kbcd.say("%d", kbcd.allreduce(kbcd.model_file.load("to/m.h5")[1]:predict(X).nrows))
 c:remove()
 local first, second = "to/t" .. kbcd.rank(), "to/u" .. kbcd.rank()

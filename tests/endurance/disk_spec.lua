@@ -99,10 +99,16 @@ test("a job that does not fit into memory is refused before it starts, with the 
   refuses([[ulimit -v 2000000; kbcd -e 'kbcd = require "kbcd"; kbcd.load("large.npy")' ]], "large.npy", "GB", "are free")
 end)
 
-test("what a log is called is not run by gnuplot", function()
+test("what a log, or its method, is called is not run by gnuplot", function()
   if os.execute("gnuplot --version > /dev/null 2>&1") ~= 0 then return print("skipped: gnuplot-nox is not installed") end
-  succeeds([=[mkdir logs; sed 's/"method":"full_kernel"/"method":"own"/' log.jsonl > "logs/x'; system('touch pwned'); y='.jsonl"
+  -- Without a title that is a text, a run has the name of its log.
+  succeeds([=[mkdir logs; sed 's/"title":"[^"]*"/"title":1/' log.jsonl > "logs/x'; system('touch pwned'); y='.jsonl"
     cp logs/* "logs/\`touch pwned\`.jsonl"; kbcd report logs/*.jsonl -o r.html && [ ! -e pwned ]]=])
+  succeeds([=[grep -q "touch pwned" r.html
+    for title in "x'; system('touch pwned'); y='" "\`touch pwned\`" '@\\"; system(\\"touch pwned\\"); \\"'; do
+      sed "s/\"title\":\"[^\"]*\"/\"title\":\"$title\"/" log.jsonl >titled.jsonl
+      grep -q "touch pwned" titled.jsonl && kbcd report titled.jsonl -o t.html && [ ! -e pwned ] || exit 1
+    done]=])
 end)
 
 shell.finish()

@@ -12,7 +12,7 @@
 -- different numbers of ranks.
 
 local kbcd = require "kbcd"
-local spec = require "spec"
+local spec, plain_kernel = require "spec", require "plain_kernel"
 local Matrix, Index, DataSet = kbcd.Matrix, kbcd.Index, kbcd.DataSet
 
 local seed, count, path = tonumber(arg[1]), tonumber(arg[2]), arg[3]
@@ -86,12 +86,12 @@ local function make(problem)
   p.blocks = draw.whole(1, 8)
   p.common = {
     lambda = p.lambdas, epochs = draw.whole(1, 3), seed = draw.whole(0, 1000), partition = draw.of("fresh", "fixed"),
-    cache = draw.of("f32", "none"), jitter = draw.of(true, false), tol = draw.of(0, 0, 1e-3, 0.1),
+    keep = draw.of("exact", "none"), jitter = draw.of(true, false), tol = draw.of(0, 0, 1e-3, 0.1),
   }
   -- Blocks that later epochs get back from f16 have 3 digits: no bound of rounding holds for them.
   local kept = p.common.partition == "fixed" and p.common.epochs > 1
   if draw.whole(1, 3) == 1 and not kept then p.common.keep = "f16" end
-  p.form = draw.of("half", "plain")
+  p.full = draw.of(kbcd.full_kernel, plain_kernel)
   p.name = ("problem %d of seed %d (%s, n = %d, d = %d, k = %d, %s%s, %d ranks)"):format(problem, seed, kernel.name, p.n,
     p.d, p.k, p.dtype, p.X.sparse and ", sparse" or "", kbcd.size())
   return p
@@ -147,7 +147,7 @@ local methods = {
   {
     name = "full_kernel",
     run = function(p)
-      return kbcd.full_kernel(p.X, p.Y, with(p, { kernel = p.kernel, form = p.form, b = block_size(p, p.n) }))
+      return p.full(p.X, p.Y, with(p, { kernel = p.kernel, b = block_size(p, p.n) }))
     end,
     coefficients = function(m) return kbcd.gather(m.coefficients) end,
     features = function(p) return p.K end,

@@ -1,5 +1,5 @@
 -- ranks: 1 2
--- Epochs of all three methods for KBCD_SOAK seconds (default: 4): blocks kept and streamed, test rows, checkpoints, models
+-- Epochs of all methods for KBCD_SOAK seconds (default: 4): blocks kept and streamed, test rows, checkpoints, models
 -- written and read. Resident memory must stay flat: once the first half of the time is over, it grows by no more than
 -- the 2% and 4 MB that the allocator's own habits take, and matrices are as many as before.
 
@@ -27,11 +27,13 @@ local kernel = kbcd.kernel.rbf{ sigma = 2 }
 
 -- One run of each method; their sizes change from round to round and come again.
 local function epochs(round)
-  local b, cache = 40 + 10 * (round % 5), ({ "f32", "f16", "none" })[round % 3 + 1]
+  local b, keep = 40 + 10 * (round % 5), ({ "exact", "f16", "none" })[round % 3 + 1]
   kbcd.memory_budget(round % 2 == 0 and "64M" or "200K")
   local path = folder .. "/soak.checkpoint"
   local function options(more)
-    local o = { lambda = { 1e-3, 1e-4 }, b = b, epochs = 2, partition = "fixed", cache = cache, test = Xtest }
+    local o = { lambda = { 1e-3, 1e-4 }, epochs = 2, keep = keep, test = Xtest }
+    if not more.iterates then o.b, o.partition = b, "fixed" end
+    more.iterates = nil
     for name, value in pairs(more) do o[name] = value end
     o.checkpoint = kbcd.checkpoint(path, { every = 0.5 })
     return o
@@ -39,6 +41,7 @@ local function epochs(round)
   local runs = {
     function() return kbcd.full_kernel, options{ kernel = kernel } end,
     function() return kbcd.nystrom, options{ kernel = kernel, p = 100, gamma = 0.01 } end,
+    function() return kbcd.falkon, options{ kernel = kernel, p = b, iterates = true } end,
     function() return kbcd.random_features, options{ map = kbcd.features.fourier{ kernel = kernel, p = 100 } } end,
   }
   for _, make in ipairs(runs) do
@@ -73,7 +76,7 @@ spec.test(("memory stays flat for %g seconds"):format(seconds), function()
     end
   end
   resident, live = resident or last_resident, live or last_live
-  kbcd.say("%d rounds of three methods in %.0f s: resident %.1f MB at half time, %.1f MB at the end; live %.1f and %.1f MB",
+  kbcd.say("%d rounds of four methods in %.0f s: resident %.1f MB at half time, %.1f MB at the end; live %.1f and %.1f MB",
     rounds, elapsed(), resident / MB, last_resident / MB, live / MB, last_live / MB)
   if last_resident > 1.02 * resident + 4 * MB or last_live > live then
     error(("rank %d: memory grew from %.1f MB to %.1f MB (matrices: %d to %d bytes) in the second half of %d rounds"):format(

@@ -5,21 +5,22 @@ local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 
 runtime.docs.fit = [[fit(data, settings)
-The steps of a training run, of data from training_data and settings from choices, with step.test_error and
-step.train_error.]]
+The steps of a training run, of data from training_data and settings from choices (and settings.log, a path),
+with step.test_error and step.train_error.]]
 
 return function(data, s)
   local classify, test, options = data.task == "classify", data.test, {}
   local Y = classify and kbcd.labels.one_vs_all(data.y, { classes = data.k, first = 1 }) or data.y
   for name, value in pairs(s.options) do options[name] = value end
   options.test, options.checkpoint, options.start = test and test.X or false, s.checkpoint or false, s.start or false
+  if s.log then options.log = { path = s.log, about = { task = data.task, data = data.source } } end
+  function options.score(scores) return kbcd.scoring.errors(data.task, scores, test.y, "the test rows") end
   local steps = s.algorithm(data.X, Y, options)
   return function()
     local step = steps()
     if not step then return nil end
-    if step.test_scores then
-      step.test_error = kbcd.scoring.errors(data.task, step.test_scores, test.y, "the test rows")
-      if classify then step.error = step.test_error[kbcd.scoring.best(step.test_error)] end  -- for the progress bar
+    if classify and step.test_error then  -- for the progress bar
+      step.error = step.test_error[kbcd.scoring.best(step.test_error)]
     end
     if step.epoch_end then
       step.train_error = kbcd.scoring.errors(data.task, step.model:fitted(), data.y, "the training rows")

@@ -10,6 +10,7 @@
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
+local without_places = require "kbcd.support.without_places"
 local declared_flags = require "kbcd.command.declared_flags"
 local streams = require "kbcd.support.streams"
 local Index = kbcd.Index
@@ -72,7 +73,7 @@ function kernel_flags.make(o, X)
     values[width] = chosen[width]
   end
   local good, kernel = pcall(kbcd.kernel[name], values)
-  if not good then error(("--kernel %s: %s"):format(name, tostring(kernel):gsub("^.-: ", "", 1)), 0) end
+  if not good then error(("--kernel %s: %s"):format(name, (without_places(kernel):gsub("^[%w_.]+: ", "", 1))), 0) end
   return kernel, chosen
 end
 

@@ -7,6 +7,7 @@
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
+local without_places = require "kbcd.support.without_places"
 local declared_flags = require "kbcd.command.declared_flags"
 
 local map_flags = {}
@@ -26,7 +27,7 @@ function map_flags.make(o, kernel, p, seed)
   local name, settings = flags.chosen(o).name, flags.values(o)
   settings.kernel, settings.p, settings.seed = kernel, p, seed
   local good, map = pcall(kbcd.features[name], settings)
-  if not good then error(("--map %s: %s"):format(name, tostring(map):gsub("^.-: ", "", 1)), 0) end
+  if not good then error(("--map %s: %s"):format(name, (without_places(map):gsub("^[%w_.]+: ", "", 1))), 0) end
   return map
 end
 

@@ -65,7 +65,7 @@ function training_arguments.add_methods(parser)
   local named, found = word_after("--methods"), {}
   local good, message = pcall(function()
     if not named then found = methods.all() end
-    for name in (named or ""):gmatch("[^,]+") do found[#found + 1] = methods.find(name) end
+    for name in (named and named .. "," or ""):gmatch("(.-),") do found[#found + 1] = methods.find(name) end
   end)
   if not good then parser:error(without_places(message):gsub("^%-%-method ", "--methods: ")) end
   local seen = {}

@@ -42,12 +42,13 @@ runtime.docs["algorithm options"] = [[options of every algorithm
 lambda (a number or a list: a path of models that share blocks and Grams); epochs = 1; tol = 0 (stop after the epoch in
 which the model changed by no more, relatively); seed; keep = "exact", "f16" or "none" (how blocks of a fixed partition
 stay in memory from epoch to epoch, as far as the budget goes; exact: in the precision of the data); test (a DataSet:
-step.test_scores follows every block); checkpoint (help "checkpoint"); start (a Model to begin from; the data may have
-grown); targets (a function(epoch, fitted) that gives new targets before an epoch, or nil; fitted() is a list of fitted
-values); weights (of the rows: a Matrix of this rank's rows x 1, or a DataSet, all > 0). With blocks: b = 2048 (block size,
-at most the number of rows, centres or features); partition = "fixed" or "fresh" (anew each epoch); jitter = false (true:
-add a growing multiple of I to a system that is not positive definite); choose (help "choose"). With centres: centers =
-"uniform", "rpcholesky", "leverage" or an Index.]]
+step.test_scores follows every block); score (a function of the list of test scores that gives a list of numbers,
+step.test_error); log (a path, or { path = …, about = { … } }: a line of JSON a step, for kbcd report); checkpoint (help
+"checkpoint"); start (a Model to begin from; the data may have grown); targets (a function(epoch, fitted) that gives new
+targets before an epoch, or nil; fitted() is a list of fitted values); weights (of the rows: a Matrix of this rank's rows x
+1, or a DataSet, all > 0). With blocks: b = 2048 (block size, at most the number of rows, centres or features); partition =
+"fixed" or "fresh" (anew each epoch); jitter = false (true: add a growing multiple of I to a system that is not positive
+definite); choose (help "choose"). With centres: centers = "uniform", "rpcholesky", "leverage" or an Index.]]
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
@@ -73,7 +74,11 @@ local function schema_of(name, declared)
     seed = { options.seed, runtime.seed(), kind = "seed", about = "of everything random" },
     keep = { function(x) return x ~= "f32" and options.one_of("exact", "f16", "none")(x) or nil end, "exact",
       kind = "choice", choices = { "exact", "f16", "none" }, about = "how blocks stay in memory" },
-    test = { options.maybe(options.data), false }, checkpoint = { options.maybe(options.checkpoint), false },
+    test = { options.maybe(options.data), false }, score = { options.maybe(options["function"]), false },
+    log = { function(x)
+      return x and type(x) ~= "string" and not (type(x) == "table" and x.path) and "a path, or { path, about }" or nil
+    end, false },
+    checkpoint = { options.maybe(options.checkpoint), false },
     start = { options.maybe(options.model), false }, targets = { options.maybe(options["function"]), false },
     weights = { function(x)
       local kind = runtime.type(x)
@@ -181,7 +186,7 @@ local function start(algorithm, X, Y, given)
   o.b = o.b or nil
   if o.keep == "f32" then o.keep = "exact" end  -- the old spelling
   local run = new_run(name, X, Y, o, algorithm.blocks)
-  run.place, run.source = algorithm.place, algorithm.source
+  run.place, run.source, run.title = algorithm.place, algorithm.source, algorithm.title
   if o.weights then
     if o.start then error(name .. ": options start and weights do not go together", 3) end
     run.scale = scale_of(run, o.weights)

@@ -1,6 +1,6 @@
 -- resume(run): where the run begins: the epoch, the steps done in it and the seconds that they took, from the checkpoint
--- of a run that was stopped, or 0; and with a checkpoint a function that saves the state after a step. The settings of a run, and the data,
--- must be those of the one that was stopped, and the same on every rank.
+-- of a run that was stopped, or 0; and with a checkpoint a function that saves the state after a step. The settings of a
+-- run, and the data, must be those of the one that was stopped, and the same on every rank.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"

@@ -51,7 +51,7 @@ local function of_run(_, run)
   local settings = { algorithm = run.owner, ["source of the algorithm"] = run.source or "unknown", count = run.model.count,
     precision = X.dtype, ["shape of X"] = shape(X.d), ["shape of Y"] = shape(run.Y.ncols) }
   for name, value in pairs(run.o) do
-    if name ~= "checkpoint" then settings[name] = run_settings.text(value) end
+    if name ~= "checkpoint" and name ~= "log" and name ~= "score" then settings[name] = run_settings.text(value) end
   end
   return settings
 end

@@ -8,7 +8,8 @@
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
 -- without what the caller did in between or what the test scores took), model; for each λ residual (|E| / |Y|, or of the
 -- blocks so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where
--- they are known; test_scores where there is a test set (this rank's rows, a Matrix a λ). The run ends after o.epochs, or
+-- they are known; test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score
+-- makes of them. o.log: a line of JSON a step (logger.lua). The run ends after o.epochs, or
 -- after the epoch in which the change of every λ is at most o.tol; its last step has precision_loss where it ran in f32
 -- (precision_check.lua). A model that is not finite ends it with an error.
 
@@ -19,6 +20,7 @@ local chosen_visits = require "kbcd.descent.chosen_visits"
 local test_follower = require "kbcd.descent.test_follower"
 local precision_check = require "kbcd.descent.precision_check"
 local resume = require "kbcd.descent.resume"
+local logger = require "kbcd.descent.logger"
 local Matrix = kbcd.Matrix
 
 local one_visit = { { done = 1, place = 1, number = 1 } }  -- of a method that iterates
@@ -51,6 +53,7 @@ return function(run, method)
 
 
   if done > 0 then begin_epoch() end
+  local log = o.log and logger(run)
 
   local function start_epoch()
     epoch, done = epoch + 1, 0
@@ -146,10 +149,14 @@ return function(run, method)
     converged = done == #visits and kbcd.allreduce_max(largest) <= o.tol  -- the ranks must agree
     local ends = converged or epoch == o.epochs and done == #visits
     if ends and systems then systems.finish() end
-    return {
+    local scores = follow and follow.scores()
+    local step = {
       epoch = epoch, epochs = o.epochs, block = done, blocks = #visits, epoch_end = done == #visits,
-      seconds = seconds, change = change, residual = residual, model = model,
-      test_scores = follow and follow.scores(), precision_loss = ends and precision_check(run, method, block) or nil,
+      seconds = seconds, change = change, residual = residual, model = model, test_scores = scores,
+      test_error = scores and o.score and o.score(scores) or nil,
+      precision_loss = ends and precision_check(run, method, block) or nil,
     }
+    if log then log(step, ends) end
+    return step
   end
 end

@@ -87,27 +87,25 @@ function rates.descend(H, c, b, given)
   return gaps
 end
 
-runtime.docs["rates.system"] = [[rates.system(method, X, Y, options)
-H, c of the quadratic that a method descends on, on every rank: "full_kernel", K + n lambda I and Y; "nystrom",
-K_J'K_J + n lambda K_JJ + n lambda gamma I and K_J'Y; "random_features", Z'Z + n lambda I and Z'Y. options: lambda; kernel
-(full_kernel, nystrom); p, gamma = 0, seed (nystrom: the centres are those of nystrom(X, Y, …)); map (random_features).]]
-function rates.system(method, X, Y, given)
-  local own = ({
-    full = { kernel = { options.kernel } }, rf = { map = { options.map } },
-    nystrom = { kernel = { options.kernel }, p = { options.count }, gamma = { options.not_negative, 0 },
-      seed = { options.seed, kbcd.seed() } },
-  })[method]
-  if not own then error(("rates.system: full, nystrom or rf expected, got %s"):format(tostring(method)), 2) end
-  own.lambda = { options.not_negative }
-  local o = options.read("rates.system", given, own)
+runtime.docs["rates.system"] = [[rates.system(X, Y, options)
+H, c of the quadratic that block descent works on, on every rank: with a kernel, K + n lambda I and Y; with a kernel and p
+centres, K_J'K_J + n lambda K_JJ + n lambda gamma I and K_J'Y; with a map, Z'Z + n lambda I and Z'Y. options: lambda; kernel;
+p, gamma = 0, seed (the centres are those that nystrom draws); map.]]
+function rates.system(X, Y, given)
+  local o = options.read("rates.system", given, {
+    lambda = { options.not_negative }, kernel = { options.maybe(options.kernel), false },
+    map = { options.maybe(options.map), false }, p = { options.maybe(options.count), false },
+    gamma = { options.not_negative, 0 }, seed = { options.seed, kbcd.seed() },
+  })
+  if (o.kernel and true) == (o.map and true) then error("rates.system: a kernel or a map expected, and not both", 2) end
   Y = targets("rates.system", X, Y)
   local n, ridge = X.n, X.n * o.lambda
-  if method == "full_kernel" then
-    local K = kbcd.gather(kbcd.KernelBlock(X, Index.range(1, n), o.kernel):dense()):to("f64")
-    return K:add_diagonal(ridge), kbcd.gather(Y)
-  elseif method == "random_features" then
+  if o.map then
     local Z = kbcd.RandomFeaturesBlock(X, Index.range(1, o.map.p), o.map)
     return kbcd.allreduce(Z:gram("f64")):add_diagonal(ridge), kbcd.allreduce(Z:t() * Y)
+  elseif not o.p then
+    local K = kbcd.gather(kbcd.KernelBlock(X, Index.range(1, n), o.kernel):dense()):to("f64")
+    return K:add_diagonal(ridge), kbcd.gather(Y)
   end
   if o.p > n then error(("rates.system: p = %d is larger than n = %d"):format(o.p, n), 2) end
   local J = Index.sample(n, o.p, { seed = o.seed, stream = streams.centers })

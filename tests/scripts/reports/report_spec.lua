@@ -25,8 +25,9 @@ local titles = { full_kernel = "full kernel", nystrom = "Nyström", random_featu
 
 -- A run of two epochs of two blocks whose error halves.
 local function log(method, p)
-  local settings = '{"type":"run","method":"%s","title":"%s","n":9,"lambda":[0.1,0.01],"task":"classify"%s,"versions":"kbcd <1>"}'
-  local lines = { settings:format(method, titles[method], p and ',"p":' .. p or "") }
+  local settings = '{"type":"run","method":"%s","title":"%s","n":9,"lambda":[0.1,0.01],"task":"classify"%s,' ..
+    '"versions":"kbcd <1>"}'
+  local lines = { settings:format(method, titles[method] or "", p and ',"p":' .. p or "") }
   for i = 1, 4 do
     lines[#lines + 1] = ('{"type":"block","epoch":%d,"block":%d,"blocks":2,"epoch_end":%s,"seconds":%g,"residual":[1,1],' ..
       '"primitives":{"KernelBlock":0.5,"block:t()*A":0.7,"chol":0.1},"test_error":[0.9,%g]}'):format(
@@ -85,6 +86,16 @@ spec.test("the page is whole and stands alone", function()
   assert(not page:find('src="http', 1, true) and not page:find('href="http', 1, true), "nothing from the network")
   assert(read(folder .. "/fig-time.png"):sub(2, 4) == "PNG")
   assert(read(folder .. "/fig-epochs.svg"):find("<svg", 1, true))
+end)
+
+spec.test("a log of before, without a title and with lambdas, is drawn, too", function()
+  local old = log("full"):gsub('"title":"[^"]*",', ""):gsub('"lambda":', '"lambdas":')
+  local run = kbcd.read_log(write("old.jsonl", old))
+  spec.equal(figures.label_of(run), "full")
+  if os.execute("gnuplot --version > /dev/null 2>&1") ~= 0 then return print("skipped: gnuplot-nox is not installed") end
+  kbcd.write_report({ folder .. "/old.jsonl" }, { output = folder .. "/old.html" })
+  local page = read(folder .. "/old.html")
+  assert(page:find("<td>0.01</td><td>10.00%</td>", 1, true), "the best lambda and its error")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

@@ -139,9 +139,9 @@ spec.test("the system of a method has the method's solution", function()
   local n, p, lambda = 30, 8, 1e-2
   local X, circle = grid(n), circles[1]
   local y = Matrix.randn(X.local_n, 1, { seed = 8, first_row = X.first })
-  local function solution(method, o)
+  local function solution(o)
     o.lambda = lambda
-    return kbcd.local_solve(rates.system(method, X, y, o))
+    return kbcd.local_solve(rates.system(X, y, o))
   end
   local function solved(steps)  -- by one block of everything
     local last
@@ -149,11 +149,11 @@ spec.test("the system of a method has the method's solution", function()
     return last.model[1].coefficients
   end
   local kernel, map = circle.kernel, circle.map(p, 3)
-  spec.close(solution("full_kernel", { kernel = kernel }),
+  spec.close(solution({ kernel = kernel }),
     kbcd.gather(solved(kbcd.full_kernel(X, y, { kernel = kernel, lambda = lambda, b = n }))), 1e-8, "full_kernel")
-  spec.close(solution("nystrom", { kernel = kernel, p = p, gamma = 0.2, seed = 6 }),
+  spec.close(solution({ kernel = kernel, p = p, gamma = 0.2, seed = 6 }),
     solved(kbcd.nystrom(X, y, { kernel = kernel, lambda = lambda, p = p, b = p, gamma = 0.2, seed = 6 })), 1e-8, "nystrom")
-  spec.close(solution("random_features", { map = map }),
+  spec.close(solution({ map = map }),
     solved(kbcd.random_features(X, y, { map = map, lambda = lambda, b = p })), 1e-8, "random_features")
 end)
 
@@ -168,10 +168,10 @@ spec.test("what is wrong is told", function()
   spec.fails(function() rates.descend(H, c, 2, { reduction = 1 }) end, "reduction", "> 1")
   spec.fails(function() rates.descend(H, Matrix.ones(4, 1), 2) end, "5x1")
   spec.fails(function() rates.descend(H, Matrix.zeros(5, 1), 2) end, "not 0")
-  spec.fails(function() rates.system("ridge", grid(3), Matrix.ones(1, 1), {}) end, "full, nystrom or rf", "ridge")
+  spec.fails(function() rates.system(grid(3), Matrix.ones(1, 1), { lambda = 1 }) end, "a kernel or a map")
   local X = grid(6)
   spec.fails(function()
-    rates.system("nystrom", X, Matrix.ones(X.local_n, 1), { kernel = circles[1].kernel, p = 7, lambda = 1 })
+    rates.system(X, Matrix.ones(X.local_n, 1), { kernel = circles[1].kernel, p = 7, lambda = 1 })
   end, "p = 7", "n = 6")
   spec.fails(function() kbcd.circle_kernels.exponential(1) end, "0 < r < 1")
 end)

@@ -1,0 +1,56 @@
+-- logger(run): writes the log of a run (o.log: a path, or { path, about }), a line of JSON for each step (run_log.lua
+-- describes them): f(step, ends). A run that resumes continues its log.
+
+local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
+
+-- Seconds of each primitive since the last call, on this rank.
+local function stopwatch()
+  local before = {}
+  local function spent()
+    local seconds = {}
+    for name, timer in pairs(runtime.timing.timers()) do
+      local since = timer.seconds - (before[name] or 0)
+      if since > 0 then seconds[name] = since end
+      before[name] = timer.seconds
+    end
+    return seconds
+  end
+  spent()
+  return spent
+end
+
+-- The line of settings: the method, the shapes, every option, and what the caller adds.
+local function settings(run, about)
+  local X, model = run.X, run.model
+  local entry = { type = "run", method = run.owner, title = run.title, n = X.n, d = X.d, k = run.lambda.k,
+    p = not model.distributed and model.count or nil, ranks = kbcd.size(), threads = kbcd.threads(), precision = X.dtype,
+    versions = kbcd.version(), lambda = run.lambda.values }
+  for name, value in pairs(run.o) do
+    local kind = kbcd.type(value)
+    if kind == "Kernel" or kind == "FeatureMap" then value, kind = tostring(value), "string" end
+    local plain = kind == "number" or kind == "string" or kind == "boolean" and value
+    if plain and name ~= "log" then entry[name] = value end
+  end
+  for name, value in pairs(about or {}) do entry[name] = value end
+  return entry
+end
+
+return function(run)
+  local o = run.o
+  local given = type(o.log) == "table" and o.log or { path = o.log }
+  local log = kbcd.run_log(given.path, o.checkpoint and o.checkpoint.resumed)
+  if not log.continued then log:write(settings(run, given.about)) end
+  local primitives = stopwatch()
+  return function(step, ends)
+    log:write{
+      type = "block", epoch = step.epoch, block = step.block, blocks = step.blocks, epoch_end = step.epoch_end,
+      seconds = step.seconds, primitives = primitives(), residual = step.residual, test_error = step.test_error,
+      cached_bytes = runtime.memory.reserved(),
+    }
+    if not ends then return end
+    local errors = step.test_error
+    log:write{ type = "end", seconds = step.seconds, best = errors and kbcd.scoring.best(errors), test_error = errors }
+    log:close()
+  end
+end
