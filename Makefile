@@ -1,4 +1,4 @@
-# A thin front to CMake that also sets the machine up. CMakeLists.txt is the real build.
+# Sets the machine up and calls CMake. CMakeLists.txt is the real build.
 
 BUILD  ?= build
 PREFIX ?= /usr/local
@@ -10,12 +10,12 @@ MPIRUN  = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -quie
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) --parallel
 
-# Packages are looked up once for each change of the list.
+# Packages are installed once for each change of the list.
 $(BUILD)/packages: .ci/packages
 	@.ci/packages
 	@mkdir -p $(BUILD) && touch $@
 
-# A tree that CMake configured before keeps its generator.
+# A build tree that was configured before keeps its generator.
 $(BUILD)/CMakeCache.txt: CMakeLists.txt tests/CMakeLists.txt | $(BUILD)/packages
 	@cmake -S . -B $(BUILD) $(if $(wildcard $@),,-G Ninja)
 	@touch $@
@@ -25,8 +25,8 @@ packages: $(BUILD)/packages
 demo: all
 	@$(MPIRUN) $(BUILD)/kbcd demo -o $(BUILD)/demo
 
-# The paper's three tasks on data that Debian packages (.ci/packages), a text, a vision and a speech one, in minutes;
-# `make examples FULL=1` runs them whole.
+# The paper's three tasks (text, vision, speech) on data that Debian packages (.ci/packages), in minutes; `make examples
+# FULL=1` uses all of the data.
 examples: all
 	@for example in packages cifar speech; do \
 	  echo "== $$example"; \

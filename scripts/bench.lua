@@ -1,7 +1,7 @@
--- kbcd bench: how fast this machine's BLAS is, and what share of that blocks, epochs and whole runs reach; bars beside.
+-- kbcd bench: measures this machine's BLAS, and what share of its speed blocks, epochs and whole runs reach, beside bars.
 --
--- Every measurement is a file in kbcd/bench; sizes.lua holds the sizes. Ratios within one run mean something, seconds differ
--- from machine to machine.
+-- Every measurement is a file in kbcd/bench; sizes.lua holds the sizes. Compare ratios, not seconds: seconds differ from
+-- machine to machine.
 
 local kbcd = require "kbcd"
 local types = kbcd.argument_types
@@ -79,7 +79,7 @@ local function main()
   for _, name in ipairs(wanted) do
     results.heading(name)
     require("kbcd.bench." .. name)(bench)
-    results.write(o.json, about)  -- after each, so that a long run that is stopped leaves what it had
+    results.write(o.json, about)  -- after each, so that a run that is stopped leaves its results so far
     collectgarbage()
   end
   kbcd.say("\n%s holds the same%s", o.json, o.quick and "; of tiny sizes (--quick), whose figures mean nothing" or "")

@@ -1,6 +1,6 @@
--- kbcd compare: several methods on the same data, and the paper's four pictures of them.
+-- kbcd compare: runs several methods on the same data and draws the paper's four figures of them.
 --
--- Runs each method, one that has p (centres or features) for each of several p; writes a log a run and one page.
+-- A method that has p (centres or features) is run for several p. Writes a log for each run, and one page.
 
 local kbcd = require "kbcd"
 local padded = require "kbcd.support.pad"
@@ -56,7 +56,7 @@ local function check_files()
   kbcd.output_file.check_command(arguments.files(o), outputs)
 end
 
--- One method on the data: its log, and what it reached.
+-- Runs one method: its log, error and time.
 local function run(data, algorithm, p)
   local given = flags.given(o, algorithm)
   given.p = p

@@ -1,4 +1,5 @@
--- kbcd demo: `kbcd compare` on Fashion-MNIST as Debian packages it (dataset-fashion-mnist). Options go on to compare.
+-- kbcd demo: `kbcd compare` on Fashion-MNIST as Debian packages it (dataset-fashion-mnist). Options are passed on to
+-- compare.
 
 local folder = "/usr/share/datasets/fashion-mnist/"
 local defaults = {

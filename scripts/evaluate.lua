@@ -1,4 +1,4 @@
--- kbcd evaluate: how good a model file is on labelled rows: errors, a table of classes, the confusion matrix.
+-- kbcd evaluate: tests a model file on labelled rows: errors, a table of classes, the confusion matrix.
 
 local kbcd = require "kbcd"
 local choose_lambda = require "kbcd.command.choose_lambda"

@@ -1,4 +1,4 @@
--- kbcd predict: classes, targets or scores of new rows, from a model file, to a .npy or CSV file.
+-- kbcd predict: predicts classes, targets or scores of new rows with a model file, and writes them to .npy or CSV.
 
 local kbcd = require "kbcd"
 local choose_lambda = require "kbcd.command.choose_lambda"

@@ -1,4 +1,4 @@
--- kbcd train: from files to a model file. What is not given is chosen for the data and reported.
+-- kbcd train: trains a model on files and writes a model file. It chooses and reports the options that are not given.
 
 local kbcd = require "kbcd"
 local run_settings = require "kbcd.descent.run_settings"
@@ -24,7 +24,7 @@ arguments.check(parser, o)
 
 local function wants_checkpoint() return o.resume or o.checkpoint_every or o.checkpoint_blocks end
 
--- The file that a run can resume from, beside the model; of the data as it was read.
+-- The checkpoint beside the model, with fingerprints of the data as it was read.
 local function open_checkpoint(data)
   if not wants_checkpoint() then return nil end
   local read = { x = data.X, y = data.y }
@@ -32,7 +32,7 @@ local function open_checkpoint(data)
   local checkpoint = kbcd.checkpoint(o.model .. ".checkpoint", {
     every = o.checkpoint_every, every_blocks = o.checkpoint_blocks, resume = o.resume or false, data = read,
     settings = { task = data.task, preprocess = o.preprocess } })
-  local saved = checkpoint.saved_settings or {}  -- what was chosen stays as it was
+  local saved = checkpoint.saved_settings or {}  -- a run that resumes keeps what was chosen
   o.b = o.b or tonumber(saved.b)
   local width = arguments.flags.has_kernel and kernel_flags.width(o)
   if width then o[width] = tonumber(saved.width) end

@@ -1,5 +1,5 @@
--- kbcd tune: the error of every sigma and lambda of a grid or a random search, and the `kbcd train` command of the best. The
--- lambdas of one sigma come from one run.
+-- kbcd tune: the error of every sigma and lambda of a grid or a random search, and the `kbcd train` command of the best.
+-- The lambdas of one sigma come from one run.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"

@@ -1,6 +1,6 @@
--- Pictures, after the paper's CIFAR-10 experiment: random patches of the pictures themselves are normalised and whitened, and
--- serve as filters; their rectified responses, summed over regions, are the features of a linear model, of the full rbf
--- kernel, of Nyström and of random cosines. README.md beside this file explains the options; Fashion-MNIST unless given.
+-- Pictures, after the paper's CIFAR-10 experiment. Random patches of the pictures are normalised, whitened and used as
+-- filters; the rectified responses, summed over regions, are the features of a linear model, the full rbf kernel, Nyström
+-- and random cosines. README.md in this folder explains the options. The data is Fashion-MNIST unless given.
 
 local kbcd = require "kbcd"
 local vision, types = kbcd.vision, kbcd.argument_types

@@ -1,5 +1,5 @@
--- A path of λ for little more than the price of one: every λ shares the blocks and Grams. Two classes in 20 dimensions, the
--- best λ chosen on held-out rows.
+-- A path of λ for little more than the cost of one: all λ share the blocks and Grams. Two classes in 20 dimensions; the
+-- best λ is chosen on held-out rows.
 
 local kbcd = require "kbcd"
 local Matrix = kbcd.Matrix

@@ -1,7 +1,7 @@
--- Feature hashing written in Lua, without compiling: the same matrix as Documents:hash gives, at a speed to be used; and two
--- changes of it that C++ does not have, n-grams of characters and skip-grams.
--- hash.murmur3 hashes bytes where they lie (a pointer and a count), csr_builder collects the entries: LuaJIT compiles both
--- into the loop.
+-- Feature hashing written in Lua, without compiling: the same matrix as Documents:hash, at a useful speed; and two variants
+-- that C++ does not have, n-grams of characters and skip-grams.
+-- hash.murmur3 hashes bytes in place (a pointer and a count), csr_builder collects the entries: LuaJIT compiles both into
+-- the loop.
 
 local ffi = require "ffi"
 local kbcd = require "kbcd"

@@ -1,5 +1,6 @@
--- The section of a Debian package (58 classes) from its one-line synopsis alone, about 63,000 texts that every Debian machine
--- has: full kernel machine, Nyström and hashing side by side; errors on packages whose sources were not trained on.
+-- Predicts the section of a Debian package (58 classes) from its one-line synopsis, on about 63,000 texts that every Debian
+-- machine has: full kernel machine, Nyström and hashing side by side. Test packages come from sources that are not in the
+-- training set.
 --
 --     kbcd examples/packages            every twentieth source, in seconds
 --     kbcd examples/packages --full     all of them
@@ -42,7 +43,7 @@ local function letter_grams(text, count)
   end
 end
 
--- What the methods are given, from a file whose first n lines are to train with.
+-- The data of the methods, from a file whose first n lines are the training set.
 local function read(path, n)
   local stems = kbcd.text.read(path, { format = "tsv", stem = "english", marks = true, empty = "keep" })
   local words = kbcd.text.read(path, { format = "tsv", empty = "keep" })

@@ -1,10 +1,10 @@
--- Star ratings from the text of reviews, after the paper's Yelp experiment: the full kernel machine (linear kernel on n-grams
--- of 1 to 3 words), Nyström, and hashing into p columns as random features, side by side; RMSE in stars.
+-- Star ratings from the text of reviews, after the paper's Yelp experiment: the full kernel machine (linear kernel on
+-- n-grams of 1 to 3 words), Nyström, and hashing into p columns as random features, side by side; RMSE in stars.
 --
 --     kbcd examples/reviews train.tsv test.tsv       lines of stars<TAB>text, plain or .gz; without files, made-up ones
 --
--- λ is chosen on a tenth of the training rows, which is held out for it; then the model is fitted to all of them. Ratings are
--- predicted as deviations from the mean one; --clip puts predictions outside of 1 to 5 stars to 1 or 5.
+-- λ is chosen on a tenth of the training rows, which is held out; then the model is fitted to all of them. Ratings are
+-- predicted as deviations from the mean; --clip limits predictions to 1 to 5 stars.
 
 local kbcd = require "kbcd"
 local pad = require "kbcd.support.pad"

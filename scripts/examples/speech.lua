@@ -1,6 +1,6 @@
--- After the paper's TIMIT experiment: which third of which phone is a frame of speech? The full kernel (on some of the
--- frames), Nyström and random features side by side, on recordings with .lab files, or with one label each. README.md beside
--- this file tells more. Change `features` to try others.
+-- After the paper's TIMIT experiment: predicts the phone of a frame of speech, and which third of it. The full kernel (on
+-- some of the frames), Nyström and random features side by side, on recordings with .lab files or with one label each.
+-- README.md in this folder explains more. Change `features` to try others.
 
 local kbcd = require "kbcd"
 local speech, Index, types = kbcd.speech, kbcd.Index, kbcd.argument_types
@@ -18,7 +18,7 @@ parser:option("--methods", "Which, with commas between.", "full_kernel,nystrom,r
 parser:option("--sigma", "Width of the rbf kernel.", "14", types.positive)
 parser:option("--lambda", "Regularisation (1e-5 for the full kernel, else 1e-8).", nil, types.positive)
 parser:option("--epochs", "Epochs of each method (2).", nil, types.count)
-parser:flag("--skip", "Leave out recordings that cannot be used, and tell which.")
+parser:flag("--skip", "Skip recordings that cannot be used, and report them.")
 parser:flag("--full", "All recordings, p = 8192, 20000 frames for the full kernel, 3 epochs.")
 local o = parser:parse(arg)
 local small, large = { features = 2048, rows = 8000, epochs = 2 }, { features = 8192, rows = 20000, epochs = 3 }
@@ -30,7 +30,7 @@ local function features(file)
   return speech.log_mel(speech.power_spectrum(speech.frames(samples, rate)), rate)
 end
 
--- The frames to train on and those to test with, of every tenth recording: sentences that training has not heard.
+-- The training frames, and the test frames from every tenth recording: sentences that are not in the training set.
 local function corpora()
   local folder = not o.list and (o.folder or "/usr/share/festival/voices/russian/msu_ru_nsh_clunits") or nil
   local files, labels = kbcd.recordings{ folder = folder, list = o.list, parts = 3, count = o.files }
@@ -43,7 +43,8 @@ local function corpora()
   return A, kbcd.speech_corpus(test, as)
 end
 
--- The shares of frames and, where a recording has one label, of recordings (by the sum of its frames' scores) that are wrong.
+-- The shares of frames and, where a recording has one label, of recordings (by the sum of its frames' scores) that are
+-- wrong.
 local function errors(S, B)
   local text = ("frames %.2f%%"):format(100 * kbcd.labels.error_rate(S, B.X, B.y, { first = 1 }))
   if not B.utterance_labels then return text end

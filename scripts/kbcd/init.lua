@@ -1,6 +1,6 @@
--- What `require "kbcd"` gives: the runtime's types and primitives, and the public part of this folder, each file loaded
--- when its name is first used. The list below is all of it, with the files of algorithms; every name has a `help`. The
--- other files are the library's own: require "kbcd.ROOM.FILE" reaches them, and they may change.
+-- The table that `require "kbcd"` returns: the runtime's types and primitives, and the public names of this folder, each
+-- loaded when it is first used. The list below and the files of algorithms are all of them; every name has a `help` text.
+-- Other files are internal: require "kbcd.FOLDER.FILE" reaches them, and they may change.
 
 local ffi = require "ffi"
 local runtime = require "kbcd.runtime"
@@ -20,7 +20,7 @@ local rooms = {
   repl = { "help" },
   support = { "sorted_keys", "ordered_pairs" },
 }
--- Tables of the runtime that the library uses and does not show.
+-- Tables of the runtime that are internal to the library.
 local own = { docs = true, terminal = true, job = true, timing = true, memory = true, library = true, files = true,
   signals = true, kernels = true, maps = true, loaders = true }
 
@@ -53,7 +53,7 @@ function runtime.Matrix:ptr()
   return ffi.cast(self.dtype == "f32" and "float*" or "double*", at), stride
 end
 
--- kernel.name, features.name and the like that are not there say which are.
+-- A missing kernel.NAME, features.NAME and the like is an error that lists those that exist.
 for family, what in pairs{ kernel = "kernel", features = "feature map", speech = "speech function", text = "text function",
   vision = "vision function" } do
   setmetatable(kbcd[family], { __index = function(all, name)

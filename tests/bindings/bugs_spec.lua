@@ -1,6 +1,7 @@
 -- ranks: 1
--- What goes wrong on three ranks, and what a newcomer is told: the scripts in bugs/, each a kind of mistake; ranks that
--- are killed or stopped; signals. Nothing may hang, and each message must name the rank, the place and the reason.
+-- What goes wrong on three ranks, and the messages that a newcomer sees: the scripts in bugs/, each a kind of mistake;
+-- ranks that are killed or stopped; signals. Nothing may hang, and each message must name the rank, the place and the
+-- reason.
 
 local runtime = require "kbcd.runtime"
 local shell = require "shell"
@@ -61,13 +62,13 @@ local bugs = {
 
 local function script(name) return ("'%s/tests/bindings/bugs/%s.lua'"):format(os.getenv("KBCD_SOURCE"), name) end
 
-test("each kind of bug gives a message that tells what to mend", function()
+test("each kind of bug gives a message that says what to fix", function()
   for _, bug in ipairs(bugs) do
     fails_soon(bug[1], launch .. "--memory 20M " .. script(bug[1]), unpack(bug, 2))
   end
 end)
 
-test("recursion without end is told, wherever on the stack it began", function()
+test("infinite recursion is reported, wherever on the stack it began", function()
   for count = 0, 8 do
     local told = shell.refuses(("kbcd %s %s"):format(script("recursion"), (" x"):rep(count)))
     has(told.err, "recursion.lua:3: stack overflow", "in function 'depth'", "main chunk")
@@ -169,7 +170,7 @@ kbcd.say("ready")
 for _ = 1, 1e9 do kbcd.allreduce(1) end
 ]]):format(tmp))
 
-test("an interrupt tells where every rank is", function()
+test("an interrupt reports where every rank is", function()
   for _, signal in ipairs{ "INT", "TERM" } do
     local command = meanwhile("", script("infinite_loop"), "kill -" .. signal .. " $mpirun")
     local result = fails_soon("infinite_loop, SIG" .. signal, command, "interrupted by signal 15",
@@ -242,7 +243,7 @@ test("a rank that is killed, or stopped for good, ends the job", function()
     "rank 1 (process", "no sign of life for 2 seconds", "rank 1 is stopped")
 end)
 
-test("ranks that are stopped for a while, one or all of them, go on; a long wait is told", function()
+test("ranks that are stopped for a while, one or all of them, continue; a long wait is reported", function()
   write("slow.lua", ([[
 local kbcd = require "kbcd"
 local ffi = require "ffi"
@@ -265,7 +266,7 @@ kill -STOP $(cat pid0 pid1 pid2); sleep 3; kill -CONT $(cat pid0 pid1 pid2)]]))
     "rank 1 computes")
   local fast = run(meanwhile("--patience 0", "slow.lua", ""))
   equal(fast.status, 0)
-  equal(fast.err, "", "--patience 0 tells nothing")
+  equal(fast.err, "", "--patience 0 reports nothing")
 end)
 
 test("--no-check leaves it out; KBCD_CHECK sets it, the option wins", function()
@@ -279,7 +280,7 @@ test("--no-check leaves it out; KBCD_CHECK sets it, the option wins", function()
   equal(runtime.job.checking(), false, "one rank has nobody to compare with")
 end)
 
-test("the REPL tells ranks that went astray, and goes on", function()
+test("the REPL reports ranks that make other calls, and continues", function()
   write("lines", 'if rank() == 1 then error("cannot come") end allreduce(1)\nif rank() == 0 then barrier() end\n6 * 7\n')
   local result = run("mpi 2 <lines")
   equal(result.out, "42\n", result.err)

@@ -1,4 +1,4 @@
--- Numbers that are wrong are told: NaN and Inf in files by row and column, models that are not finite by block and epoch,
+-- Wrong numbers are reported: NaN and Inf in files by row and column, models that are not finite by block and epoch,
 -- blocks that are not positive definite with the jitter they got, runs for which f32 is not enough, and settings that make no
 -- sense.
 
@@ -95,7 +95,7 @@ test("rows whose length is beyond their type are an error, not a kernel of 0", f
   end
 end)
 
-test("a block that is not positive definite is an error, or gets jitter, which is told", function()
+test("a block that is not positive definite is an error, or gets jitter, which is reported", function()
   local equal_rows, linear = DataSet(Matrix.ones(n, 3) * 1e3), kbcd.kernel.linear{}
   for _, name in ipairs(algorithms) do
     local given = { kernel = linear, lambda = 1e-18, map = name == "random_features" and kbcd.features.custom{
@@ -198,7 +198,7 @@ test("a run that cannot fit into memory is refused with the numbers", function()
   end
 end)
 
-test("where memory is there, but not for all blocks, they make do with less, and that is told", function()
+test("where memory is free, but not for all blocks, they use less, and that is reported", function()
   local available, budget = runtime.memory.available, kbcd.memory_budget()
   kbcd.memory_budget("1G")
   local job = { columns = 1, count = 5000, distributed = 1, replicated = 0, bytes = 0, systems = 1 }

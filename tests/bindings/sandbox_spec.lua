@@ -78,7 +78,7 @@ assert(os.remove(second) and debug.traceback("x") and jit.version and os.time())
   untouched()
 end)
 
-test("what is refused is told", function()
+test("what is refused is reported", function()
   has(refuses(sandbox .. [[-e 'os.execute("ls")']]).err, "os.execute: not available in the sandbox")
   has(refuses(sandbox .. [[-e 'require "ffi"']]).err, "module 'ffi' is not available in the sandbox")
   has(refuses(sandbox .. [[-e 'assert(io.open("/etc/passwd"))']]).err, "/etc/passwd: the sandbox does not let it be read",

@@ -1,4 +1,5 @@
-// Calls that the ranks compare: what is told when they differ, and that all ranks are told the same and can go on.
+// Calls that the ranks compare: the message when they differ, which is the same on all ranks, and that they can
+// continue.
 #include "core/check.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,8 @@
--- against: scikit-learn (against_sklearn.py, in a process of its own, as many threads, the same kernels of OpenBLAS) and
--- kbcd on the same rows, sigma, lambda and p, and with the same centres: seconds and test error of its fit, and kbcd's
--- seconds to an error that is no larger, but for a tenth of the standard error of what so many test rows tell (two solvers
--- of the same system differ in a row or two by their rounding). Nyström in one block, which is solved at once: several
--- cost less, but get to the last tenth of a percent slowly.
+-- against: scikit-learn (against_sklearn.py, in a separate process with as many threads and the same OpenBLAS kernels) and
+-- kbcd on the same rows, sigma, lambda, p and centres: seconds and test error of its fit, and kbcd's seconds to an error
+-- that is no larger, within a tenth of the standard error of the test error (two solvers of the same system differ in a row
+-- or two by rounding). Nyström uses one block, which is solved directly: several blocks cost less, but reach the last tenth
+-- of a percent slowly.
 
 local cjson = require "cjson"
 local kbcd = require "kbcd"
@@ -22,7 +22,7 @@ local function python()
   error("--against sklearn: scikit-learn is not installed; on Debian: apt-get install python3-sklearn", 0)
 end
 
--- Fails now, rather than after all other groups.
+-- Fails before, not after, all other groups.
 function against.check() if kbcd.size() == 1 then python() end end
 
 local function write(path, X)

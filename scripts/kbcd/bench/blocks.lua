@@ -1,6 +1,6 @@
 -- blocks: how fast blocks are made: 2nbd flop over the time of a block and of its product with one column; and of its
--- product with the shape's k columns, 2nb(d+k) flop. Each round computes anew. Sparse rows: 2b flop for each of their
--- entries, and how many entries of the block are made in a second.
+-- product with the shape's k columns, 2nb(d+k) flop. Each round computes the block again. Sparse rows: 2b flop for each of
+-- their entries, and how many entries of the block are made in a second.
 
 local kbcd = require "kbcd"
 local data, flops = require "kbcd.bench.data", require "kbcd.bench.flops"
@@ -16,7 +16,7 @@ local function makers(X, b)
   }
 end
 
--- Makes a block, multiplies A by it and forgets it.
+-- Makes a block, multiplies A by it and releases it.
 local function once(make, A)
   return function()
     local block = make()

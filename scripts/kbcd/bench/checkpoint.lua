@@ -1,5 +1,5 @@
--- checkpoint: what writing one takes, in a run of the full kernel on Fashion-MNIST, as a share of the minute that lies
--- between two. It is written to the current folder, and so to its disk.
+-- checkpoint: the time to write one, in a run of the full kernel on Fashion-MNIST, as a share of the minute between two. It
+-- is written to the current folder, and so to its disk.
 
 local kbcd = require "kbcd"
 local data, fit, measure = require "kbcd.bench.data", require "kbcd.bench.fit", require "kbcd.bench.measure"
@@ -21,7 +21,7 @@ return function(bench)
     saves[#saves + 1] = { seconds = measure.seconds(function() save(c, settings, state) end) }
   end
   local steps = fit.steps({ method = "full_kernel", b = bench.sizes.p_block }, set, { test = set.test.X, checkpoint = c })
-  for _ = 0, bench.repeats do steps() end  -- a step first saves what the one before it left
+  for _ = 0, bench.repeats do steps() end  -- a step first saves the state after the one before
   local middle, bytes = bench.median(saves, "seconds").seconds, size_of(path)
   kbcd.barrier()
   c:remove()

@@ -5,7 +5,7 @@ local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local data, fit = require "kbcd.bench.data", require "kbcd.bench.fit"
 
--- Seconds that a check adds to a call of all ranks: the least of many short rounds, in which nothing else came between.
+-- Seconds that a check adds to a collective call: the least of many short rounds, which nothing else disturbed.
 local function seconds_of_check()
   local rounds, calls, least = 200, 20, { [true] = math.huge, [false] = math.huge }
   for round = 1, 2 * rounds do
@@ -19,8 +19,7 @@ local function seconds_of_check()
   return kbcd.allreduce_max(least[true] - least[false])
 end
 
--- The first blocks of a run that is then given up: memory that a process gets for the first time comes slowly, on virtual
--- machines at a tenth of its speed.
+-- The first blocks of a run that is then abandoned: fresh memory is slow, on virtual machines at a tenth of its speed.
 local function warm_up(s, set)
   for step in fit.steps(s, set) do if step.block == 2 then break end end
   collectgarbage()

@@ -1,10 +1,10 @@
 -- fit(s, set): one training run on the data of data.images, with a clock on each epoch.
 --
 -- s: method ("full_kernel", "nystrom", "random_features"), b, p, lambda (1e-6), epochs (1), partition, keep. peak (or
--- nil): what tells the machine's speed; it is asked every few seconds between steps, since that speed drifts within an
--- epoch. Gives { seconds (of the first epoch), epochs (the seconds of each), peak (the mean in the first epoch), lua (the
--- share of the first epoch that was not within a primitive, so Lua's), check (numbers that must be the same on any number
--- of ranks) }.
+-- nil): a function that measures the machine's speed; it is called every few seconds between steps, since that speed drifts
+-- within an epoch. Returns { seconds (of the first epoch), epochs (the seconds of each), peak (the mean in the first
+-- epoch), lua (the share of the first epoch that was not within a primitive, so Lua's), check (numbers that must be the
+-- same on any number of ranks) }.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -32,8 +32,8 @@ local function check(model, set)
   return kbcd.gather(model[1]:predict(few)):totable()
 end
 
--- The machine's speed, asked every few seconds: ask() does so if it is time, mean() is the mean so far. What asking took is
--- in seconds and, within primitives, in inside.
+-- The machine's speed, measured every few seconds: ask() measures if it is time, mean() is the mean so far. The time of the
+-- measurements is in `seconds` and, within primitives, in `inside`.
 local function speedometer(peak)
   local meter, sum, count, last = { seconds = 0, inside = 0 }, 0, 0, -math.huge
   local every = 2

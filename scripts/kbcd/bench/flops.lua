@@ -1,6 +1,6 @@
--- What a piece of work counts for, in floating point operations: n rows of d numbers, b columns in a block, p features or
--- centres, k targets. exp and cos count for nothing. These are the formulas that figures are compared by, whatever was
--- really computed: the full kernel, which makes use of K's symmetry, can be above the speed of the machine.
+-- The floating point operations of a task: n rows of d numbers, b columns in a block, p features or centres, k targets. exp
+-- and cos are not counted. Figures are compared by these formulas, whatever was really computed: the full kernel, which
+-- uses the symmetry of K, can exceed the speed of the machine.
 
 local flops = {}
 

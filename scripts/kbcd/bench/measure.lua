@@ -14,7 +14,7 @@ function measure.median(list, key)
   return sorted[math.ceil(#sorted / 2)]
 end
 
--- The seconds of f() on the slowest rank, begun together and with nothing left of what ran before; and what f returned.
+-- The seconds of f() on the slowest rank, started together after a garbage collection; and the result of f.
 function measure.seconds(f)
   collectgarbage()
   collectgarbage()
@@ -24,7 +24,7 @@ function measure.seconds(f)
   return kbcd.allreduce_max(kbcd.now() - start), result
 end
 
--- A function that multiplies once and tells the GFLOP/s of all ranks together.
+-- A function that multiplies once and returns the GFLOP/s of all ranks together.
 function measure.multiplier(size, dtype)
   local A, B = Matrix.randn(size, size, { seed = 1, dtype = dtype }), Matrix.randn(size, size, { seed = 2, dtype = dtype })
   return function()

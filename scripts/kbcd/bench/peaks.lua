@@ -1,4 +1,4 @@
--- peaks: what this machine's BLAS does: sgemm in GFLOP/s, and the others as a share of it.
+-- peaks: the speed of this machine's BLAS: sgemm in GFLOP/s, and the others as a share of it.
 
 local kbcd = require "kbcd"
 local flops = require "kbcd.bench.flops"

@@ -1,4 +1,4 @@
--- The sizes of `kbcd bench`: those that its bars stand for, and tiny ones (--quick) that only show that all of it works.
+-- The sizes of `kbcd bench`: those that its bars are for, and tiny ones (--quick) that only show that everything works.
 
 local sizes = {}
 
@@ -17,7 +17,7 @@ sizes.full = {
   path_block = 1024,                                  -- of the full kernel with 10 λ, whose factors cost n b² each
   predict_p = 2048,
   cached_n = 30000,                                   -- the full kernel whose later epochs are timed
-  memory = 2 ^ 30,                                    -- the budget of the runs whose memory is looked at
+  memory = 2 ^ 30,                                    -- the budget of the runs whose memory is measured
   timit = { n = 2251569, d = 440, k = 147, b = 4096, steps = 2 },
   vision = { n = 2000, filters = 512, size = 6, shapes = {
     { name = "cifar", height = 32, width = 32, channels = 3, bar = 0.6 },

@@ -1,4 +1,4 @@
--- What the values of options may be: converters for lua-argparse, which return the value, or nil and what was expected.
+-- Converters for the values of options (lua-argparse): each returns the value, or nil and what was expected.
 
 local options = require "kbcd.descent.options"
 local runtime = require "kbcd.runtime"

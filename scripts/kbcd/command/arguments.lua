@@ -1,4 +1,5 @@
--- arguments(name, description): a parser (lua-argparse) for a command that every rank runs: what it says, rank 0 says once.
+-- arguments(name, description): a parser (lua-argparse) for a command that every rank runs; rank 0 prints its messages
+-- once.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -14,7 +15,7 @@ return function(name, description)
   if not found then error("the commands need lua-argparse; on Debian: apt-get install lua-argparse", 0) end
   local parser = argparse("kbcd " .. name, description):add_help(false)
 
-  -- What is wrong with a value is said with the name of its option.
+  -- A message about a value begins with the name of its option.
   local option = parser.option
   function parser:option(names, text, default, convert)
     return option(self, names, text, default, convert and function(value)

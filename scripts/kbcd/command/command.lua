@@ -1,13 +1,13 @@
--- command(name, main): runs a command of the program. What is wrong with its files or options is told in a line, without
--- the traceback that helps only who writes Lua; KBCD_TRACE=1 brings it back, and a bug always has it.
+-- command(name, main): runs a command of the program. An error in its files or options is reported in one line, without a
+-- Lua traceback; KBCD_TRACE=1 shows the traceback, and a bug in the command always shows it.
 
 local kbcd = require "kbcd"
 local without_places = require "kbcd.support.without_places"
 local runtime = require "kbcd.runtime"
 
 runtime.docs.command = [[command(name, main)
-Runs main() as a command of the program: an error becomes one line, without a traceback (KBCD_TRACE=1 shows it), and ends the
-job with status 1.]]
+Runs main() as a command of the program: an error becomes one line, without a traceback (KBCD_TRACE=1 shows it), and ends
+the job with status 1.]]
 
 local function describe(e)
   local text = tostring(e)

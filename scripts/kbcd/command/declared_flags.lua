@@ -1,7 +1,8 @@
 -- declared_flags{ family, declared, otherwise }: the flags of a family of things that declare their parameters (kernels,
--- feature maps): --FAMILY NAME, and one flag for every parameter of every one of them; which is which, the declarations say.
+-- feature maps): --FAMILY NAME, and one flag for every parameter that one of them declares.
 --
--- A parameter that several of them share is one flag. One whose name the command has taken already is --FAMILY-PARAMETER.
+-- A parameter that several of them have is one flag. If the command already has a flag of that name, it is
+-- --FAMILY-PARAMETER.
 
 local parameter_types = require "kbcd.command.parameter_types"
 
@@ -14,7 +15,7 @@ local function is_taken(parser, flag)
   return false
 end
 
--- The parameters of all of them by name, each with who has it; in the order of their declarations.
+-- The parameters of all of them by name, each with its owners, in the order of their declarations.
 local function merge(declared)
   local merged, order = {}, {}
   for _, one in ipairs(declared) do
@@ -115,7 +116,7 @@ return function(family)
     return values
   end
 
-  -- What was given, as a list of { flag, value }, to print a command line anew.
+  -- What was given, as a list of { flag, value }, to print a command line again.
   function flags.given(o)
     local list = {}
     local function add(key) if o[key] ~= nil then list[#list + 1] = { flag_of(key), o[key] } end end

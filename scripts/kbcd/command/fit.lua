@@ -1,5 +1,5 @@
--- fit(data, s): the steps of one training run (see training_data and choices), each with what a command reports:
--- step.test_error and, at an epoch's end, step.train_error have an entry a λ.
+-- fit(data, s): the steps of one training run (see training_data and choices), each with the errors that a command reports:
+-- step.test_error and, at the end of an epoch, step.train_error have an entry for each λ.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"

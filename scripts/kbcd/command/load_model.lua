@@ -1,5 +1,5 @@
--- load_model(path, with): a model file; `with` is a Lua file that returns its kernel or feature map, where that is written in
--- Lua, or nil.
+-- load_model(path, with): a model file; `with` is a Lua file that returns its kernel or feature map, where that is written
+-- in Lua, or nil.
 
 local kbcd = require "kbcd"
 

@@ -1,9 +1,10 @@
--- method_flags(parser, algorithms [, several]): the flags of methods, from the options that they declare. One that several
--- methods have is one flag; one whose name is taken otherwise (nystrom's gamma by the kernels') has the method's name
--- before it: --nystrom-gamma. several: a set of options that take several values with commas between ({ p = true }).
+-- method_flags(parser, algorithms [, several]): the flags of methods, from the options that they declare. An option that
+-- several methods have is one flag. If the name is already taken (nystrom's gamma by the kernels'), the flag begins with
+-- the method's name: --nystrom-gamma. several: a set of options that take several values with commas between
+-- ({ p = true }).
 --
 --     flags.check(parser, o, algorithm)     refuses flags that the chosen method does not have
---     flags.fits(o, algorithm)              whether it has all that were given
+--     flags.fits(o, algorithm)              whether the method has all flags that were given
 --     flags.given(o, algorithm)             its options that were given, by name
 --     flags.words(o, algorithm)             the same as a list of { flag, value }, with those of kernel and map
 

@@ -7,7 +7,8 @@ local runtime = require "kbcd.runtime"
 local methods = {}
 
 runtime.docs.methods = [[methods
-The algorithms that the commands know: by name, a file each in kbcd/algorithms of the script path; or by the path of a file.]]
+The algorithms that the commands know: by name, a file each in kbcd/algorithms of the script path; or by the path of a
+file.]]
 
 runtime.docs["methods.all"] = [[methods.all()
 The algorithms that are found by name, sorted.]]
@@ -20,7 +21,7 @@ function methods.all()
   return list
 end
 
--- `require` finds what lies beside the file, too.
+-- `require` also finds files beside this one.
 local function add_folder(path)
   local place = (path:match("^(.*/)[^/]*$") or "./") .. "?.lua"
   if not (";" .. package.path .. ";"):find(";" .. place .. ";", 1, true) then package.path = place .. ";" .. package.path end
@@ -40,7 +41,7 @@ end
 
 runtime.docs["methods.find"] = [[methods.find(name)
 An algorithm by its name, or by the path of a Lua file that returns it (with a / or the ending .lua). The beginning of a
-name is enough where it is one name's alone.]]
+name is enough if only one name begins so.]]
 function methods.find(name)
   if name:find("/", 1, true) or name:match("%.lua$") then return load_file(name) end
   local names, found = {}, {}
@@ -54,7 +55,7 @@ function methods.find(name)
 end
 
 runtime.docs["methods.for_rows"] = [[methods.for_rows(n)
-The algorithms that are taken for n rows where none is named, the first choice first.]]
+The algorithms to choose from for n rows when none is named, the first choice first.]]
 function methods.for_rows(n)
   local list = {}
   for _, algorithm in ipairs(methods.all()) do

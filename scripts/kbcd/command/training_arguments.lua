@@ -1,5 +1,5 @@
--- The options that `kbcd train`, `tune` and `compare` share: the data, and the method with its own; and which do not go
--- together.
+-- The options that `kbcd train`, `tune` and `compare` share: the data, the method and its options; and the checks that
+-- they fit together.
 
 local kbcd = require "kbcd"
 local types = require "kbcd.command.argument_types"
@@ -47,10 +47,10 @@ local function word_after(option)
   end
 end
 
--- Adds the flags of a method: of the one that --method names, or of those that may be chosen where it names none.
+-- Adds the flags of the method that --method names, or of those that may be chosen without it.
 function training_arguments.add_method(parser, except)
   parser:option("--method", "The algorithm: a name (`kbcd methods` lists them) or a file that returns one (by the number " ..
-    "of rows). Its options are flags; with --help, those of the method that is named."):argname("NAME|FILE")
+    "of rows). Its options are flags: --method NAME --help lists them."):argname("NAME|FILE")
   local named = word_after("--method")
   local good, found = pcall(function() return named and { methods.find(named) } or methods.for_rows(1) end)
   if not good then parser:error(without_places(found)) end
@@ -89,7 +89,7 @@ function training_arguments.algorithm(parser, o, n)
   return first, flags.given(o, first)
 end
 
--- What argparse cannot see: options that are there without, or against, another.
+-- Checks that argparse cannot make: options that need or exclude each other.
 function training_arguments.check(parser, o)
   local function refuse(text, ...) parser:error(text:format(...)) end
   if o.data and (o.x or o.y) then refuse("--data holds rows and labels; it does not go with --x or --y") end

@@ -1,4 +1,4 @@
--- Classes behind labels: any whole numbers (or numbers that stand for names), as class numbers 1..k.
+-- Class numbers 1..k in place of labels, which are any whole numbers (or numbers that stand for names).
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -24,7 +24,7 @@ local function distinct(rows)
 end
 
 runtime.docs["classes.whole"] = [[classes.whole(y)
-Whether a DataSet holds one column of whole numbers, and so labels of classes.]]
+Whether a DataSet holds one column of whole numbers, which can be labels of classes.]]
 function classes.whole(y)
   local fraction = y.d == 1 and 0 or 1
   for i = 1, y.rows.nrows do
@@ -64,8 +64,8 @@ function classes.numbers(y, values, what)
 end
 
 runtime.docs["classes.of_names"] = [[classes.of_names(y, y_names, names [, what])
-Labels as places 1..k in a list of names. y_names: the names behind the labels 0, 1, … where the file had names; without them
-a label is the number that a name spells.]]
+Labels as places 1..k in a list of names. y_names: the names behind the labels 0, 1, … where the file had names; without
+them a label is the number that a name spells.]]
 function classes.of_names(y, y_names, names, what)
   local place, values = {}, {}
   for i, name in ipairs(names) do place[name] = i end

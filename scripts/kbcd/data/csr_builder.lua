@@ -1,16 +1,16 @@
--- csr_builder(cols): sparse rows made in Lua at the speed of compiled code: entries are written through FFI pointers into
--- Matrices that grow, and put in order in C++ at the end.
+-- csr_builder(cols): makes sparse rows in Lua at the speed of compiled code: entries are written through FFI pointers into
+-- Matrices that grow, and sorted in C++ at the end.
 
 local runtime = require "kbcd.runtime"
 local Matrix = require("kbcd").Matrix
 local pointer = Matrix.ptr  -- which scripts in the sandbox do not have
 
 runtime.docs.csr_builder = [[csr_builder(cols)
-Builds this rank's rows of a sparse DataSet: b.add(column, value) for each entry of a row (columns from 1, in any order; what
-comes twice is summed), b.end_row(), and at last b.finish(n [, options]), where n counts the rows of all ranks. options:
-unit_norm = false; dtype = "f32". All ranks call finish.]]
+Builds this rank's rows of a sparse DataSet: b.add(column, value) for each entry of a row (columns from 1, in any order;
+repeated columns are summed), b.end_row(), and at last b.finish(n [, options]), where n counts the rows of all ranks.
+options: unit_norm = false; dtype = "f32". All ranks call finish.]]
 
--- A row of numbers that doubles when it is full.
+-- A buffer of numbers that doubles when it is full.
 local function growing()
   local row = { count = 0, room = 1024 }
   row.matrix = Matrix.zeros(1, row.room)

@@ -1,6 +1,6 @@
--- csv_rows(file, name, d): data sets of a few thousand rows from a stream of CSV numbers (commas, semicolons, tabs or blanks
--- between them) that rank 0 reads, so that a stream of any length is predicted as it comes. Blank lines are passed over, and
--- so is a first line of names.
+-- csv_rows(file, name, d): an iterator of data sets of a few thousand rows from a stream of CSV numbers (commas,
+-- semicolons, tabs or blanks between them) that rank 0 reads, so that a stream of any length can be predicted. Blank lines
+-- and a first line of names are skipped.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"

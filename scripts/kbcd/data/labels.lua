@@ -1,4 +1,5 @@
--- Class labels: whole numbers 0..k−1 or 1..k in an n x 1 DataSet, and the one-vs-all targets Y(i, j) = 1 if y_i = j else −1.
+-- Class labels: whole numbers 0..k−1 or 1..k in an n x 1 DataSet, and the one-vs-all targets Y(i, j) = 1 if y_i = j else
+-- −1.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"

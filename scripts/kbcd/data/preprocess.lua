@@ -1,6 +1,6 @@
--- Preprocessing of rows that is fitted on the training data, travels with the model and is applied to whatever is predicted:
--- x becomes (x − shift) · scale, a number a column ("standardize", "scale01"), or x / |x| ("unit-norm"). Besides, the order
--- that the training rows were put in ("shuffle"), which says nothing of what is predicted.
+-- Preprocessing of rows that is fitted on the training data, stored with the model and applied to the rows to predict: x
+-- becomes (x − shift) · scale, with a number for each column ("standardize", "scale01"), or x / |x| ("unit-norm"). It also
+-- records the random order of the training rows ("shuffle"), which does not affect predictions.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -59,7 +59,7 @@ function preprocess.fit(kind, X)
 end
 
 runtime.docs["preprocess.apply"] = [[preprocess.apply(p, X)
-Changes the rows of X in place as preprocess.fit found, and returns X. Without p or p.kind, nothing changes.]]
+Changes the rows of X in place by the result of preprocess.fit, and returns X. Without p or p.kind, nothing changes.]]
 function preprocess.apply(p, X)
   if not p or not p.kind then return X end
   if p.shift and p.shift.ncols ~= X.d then

@@ -1,10 +1,10 @@
--- read_data(name, options [, d]): kbcd.load for the commands, where FILE:PART names a part of a file (f.h5:/dataset,
--- f.npz:array), whose format says which option that is. Given d, formats that leave out zeros are read as rows of d numbers.
+-- read_data(name, options [, d]): kbcd.load for the commands. FILE:PART names a part of a file (f.h5:/dataset,
+-- f.npz:array); the format declares which option PART sets. Given d, formats that omit zeros are read as rows of d numbers.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 
--- A file that is there, and no pipe, which would be waited for.
+-- Whether a file exists and is not a pipe, on which reading would wait.
 local function readable(path)
   if not runtime.files.is_file(path) then return false end
   local file = io.open(path, "rb")
@@ -12,14 +12,14 @@ local function readable(path)
   return file ~= nil
 end
 
--- The file that a name is of, and the part of it, if it names one.
+-- The file of a name, and the part of it, if the name has one.
 local function file_of(name)
   local file, part = name:match("^(.+):([^:]+)$")
   if file and not readable(name) and readable(file) then return file, part end
   return name
 end
 
--- The declaration of the loader that reads a file; nil where there is none, which kbcd.load will tell.
+-- The declaration of the loader that reads a file; nil if there is none, which kbcd.load will report.
 local function loader_of(file)
   local good, loader = readable(file), nil
   if good then good, loader = pcall(runtime.loaders.of, file) end

@@ -1,4 +1,4 @@
--- row_writer(path, format, kind, columns [, names]): a file of rows, written piece by piece by rank 0: .npy or CSV.
+-- row_writer(path, format, kind, columns [, names]): writes a file of rows, .npy or CSV, piece by piece on rank 0.
 --
 -- kind "f8": numbers as they are; "i8" and "text": one column of class numbers, written as the names of the classes.
 -- A .npy of one column has one dimension; texts are bytes of fixed length. out:write(A), out:close(). Path "-" is stdout.

@@ -1,5 +1,5 @@
--- How good scores are: shares of wrong classes, root mean squared errors, confusion. S is this rank's scores, a row each;
--- y a DataSet of class numbers 1..k, or of real targets. Every rank calls these together and gets the same.
+-- Measures of scores: shares of wrong classes, root mean squared errors, confusion. S is this rank's scores, a row each; y
+-- is a DataSet of class numbers 1..k or of real targets. All ranks call these functions and get the same result.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -7,7 +7,7 @@ local runtime = require "kbcd.runtime"
 local scoring = {}
 
 runtime.docs.scoring = [[scoring
-How good scores are: errors, confusion, the best of several. S is this rank's scores, a row each; y is a DataSet of class
+Measures of scores: errors, confusion, the best of several. S is this rank's scores, a row each; y is a DataSet of class
 numbers 1..k or of real targets. All ranks call these functions and get the same result.]]
 
 -- f(i, class of row i, class with the largest score) for this rank's rows.
@@ -18,7 +18,7 @@ local function each(S, y, f)
 end
 
 runtime.docs["scoring.require_finite"] = [[scoring.require_finite(S, first, what)
-An error with the row where a score is NaN or Inf: no class is right or wrong by it. Row 1 of S is row `first` of `what`.]]
+Fails with the row if a score is NaN or Inf. Row 1 of S is row `first` of `what`.]]
 function scoring.require_finite(S, first, what)
   if S:finite() then return end
   for i = 1, S.nrows do
@@ -66,8 +66,8 @@ function scoring.confusion(S, y)
 end
 
 runtime.docs["scoring.errors"] = [[scoring.errors(task, list, y, what)
-For each scores of a list (a λ each): the share of wrong classes ("classify") or the root mean squared error ("regress").
-Scores that are not finite are an error, with their row of `what`.]]
+For each Matrix of scores in a list (one for each λ): the share of wrong classes ("classify") or the root mean squared error
+("regress"). Scores that are not finite are an error, with their row of `what`.]]
 function scoring.errors(task, list, y, what)
   local errors = {}
   for l, S in ipairs(list) do

@@ -1,7 +1,7 @@
 -- training_data(o): the data that a command trains on: rows and targets, a test set or held-out rows, task and classes.
 --
--- Gives a table: X, y (class numbers 1..k, or targets), test = { X, y } or nil, held_out (how many rows), task, k, names (of
--- classes), values (the labels behind them), preprocess.
+-- Returns a table: X, y (class numbers 1..k, or targets), test = { X, y } or nil, held_out (how many rows), task, k, names
+-- (of classes), values (the labels behind them), preprocess.
 
 local kbcd = require "kbcd"
 local read_data = require "kbcd.data.read_data"
@@ -14,18 +14,18 @@ The data that a command trains on, from the values of its options (o.x, o.y, o.t
 1..k or targets), test = { X, y } or nil, held_out (how many rows), task, k, names, values, preprocess. All ranks call it.
 training_data.prepare(data, kind) preprocesses it; training_data.split(data, I, J) trains on rows I and tests on rows J.]]
 
--- y from a file of its own: numbers, or one CSV column of names, which come second.
+-- y from a separate file: numbers, or one CSV column of names, which are returned second.
 local function read_labels(y)
   local good, labels = pcall(read_data, y, { dtype = "f64" })
   if good then return labels end
   local named, numbers, _, names = pcall(read_data, y, { dtype = "f64", names = true })
-  if not named and tostring(numbers):find(": line %d") then error(numbers, 0) end  -- it is text, and there is the fault
+  if not named and tostring(numbers):find(": line %d") then error(numbers, 0) end  -- text, with the line
   if not names then error(labels, 0) end
   return numbers, names
 end
 
--- X, y and the names of classes, if the file had names, from `data` or from `x` and `y`. options: for kbcd.load of data; d as
--- for read_data.
+-- X, y and the names of classes, if the file had names, from `data` or from `x` and `y`. options: for kbcd.load of data; d
+-- as for read_data.
 local function read_pair(data, x, y, precision, options, d)
   -- The options of the file's format, and what every file is read with.
   local function with(file, more)
@@ -58,7 +58,7 @@ local function number_classes(data)
   end
 end
 
--- The rows in a random order; which one, the preprocessing says that goes with the model.
+-- Puts the rows in a random order; the preprocessing, which is stored with the model, records it.
 local function shuffle(data, seed)
   local order = kbcd.preprocess.order(data.X.n, seed)
   data.X, data.y, data.preprocess = data.X:subset(order), data.y:subset(order), { shuffle = seed }
@@ -77,7 +77,7 @@ local function hold_out(data, share, seed)
   data.X, data.y, data.test, data.held_out = X, y, { X = test_X, y = test_y }, count
 end
 
--- Data made of the training rows of another: those of I to train on, those of J to test on.
+-- A split of the training rows of `data`: rows I to train on, rows J to test on.
 local function split(data, I, J)
   return setmetatable({
     X = data.X:subset(I), y = data.y:subset(I), test = { X = data.X:subset(J), y = data.y:subset(J) }, held_out = #J,

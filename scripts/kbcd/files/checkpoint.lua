@@ -1,12 +1,12 @@
 -- checkpoint(path, options): saves the state of a run to a file, now and then, so that it can resume after it was stopped.
 --
--- A state is { distributed = { name = Matrix }, replicated = { name = Matrix } }: of the first each rank has its own rows,
--- of the others every rank has all. With it go settings, { name = text, number or list of numbers }, which a run that
--- resumes must have, too: the same settings give the same numbers, to the bit on the same number of ranks.
+-- A state is { distributed = { name = Matrix }, replicated = { name = Matrix } }: each rank holds its own rows of the
+-- first, and all of the second. The settings, { name = text, number or list of numbers }, are saved with it, and a run that
+-- resumes must have the same: they give the same numbers, to the bit on the same number of ranks.
 --
 -- The file is HDF5: attributes of / are format, version and checksum (over all the rest), /settings has the lines
 -- `name = value`, /distributed and /replicated the tables, rows in their global order, so that any number of ranks can
--- read them. It is written under another name, brought to the disk and renamed; what was there before becomes
+-- read them. It is written under another name, synced to the disk and renamed; the file that it replaces becomes
 -- path.previous. A damaged file is reported, and the previous one is used. path.lock keeps a second job away while this
 -- one runs.
 
@@ -20,21 +20,22 @@ local Matrix, DataSet, Index = kbcd.Matrix, kbcd.DataSet, kbcd.Index
 local checkpoint = { format = "kbcd checkpoint", version = 2 }
 local methods = {}
 
-local groups, piece = { "replicated", "distributed" }, 4096  -- rows that travel to rank 0 at a time
+local groups, piece = { "replicated", "distributed" }, 4096  -- rows that are sent to rank 0 at a time
 
 runtime.docs.checkpoint = [[checkpoint(path [, options])
-Keeps the state of a run in a file. options: every = 60 (seconds between two saves; 0: after every block), every_blocks (a
-save after so many blocks; then none by the clock, unless `every` is given, too), resume = false (true: go on from the file,
-if there is one), settings (what else must be as it was, { name = value }), data ({ name = DataSet }, the data as it was
-read, which must be the same: for a run on another number of ranks, where what the algorithm is given, X, Y and test, was
-computed from it and differs by rounding). Given to an algorithm as the option `checkpoint`, all else goes by itself;
-c:remove() at the end:
-local c = checkpoint("run.checkpoint", { resume = true })
-for step in nystrom(X, Y, { …, checkpoint = c }) do … end
-c.resumed: { epoch, block } that a run was taken up after. SIGTERM, SIGINT or SIGUSR1, once, saves after the block and
-leaves. What is no algorithm (help "algorithm") calls c:take_up(settings, state) at its start, which fills the matrices of
-a state, { distributed = { name = this rank's rows }, replicated = { name = Matrix } }, and returns whether it did, and
-c:keep(settings, state) after each step.]]
+Saves the state of a run to a file, so that the run can resume. options: every = 60 (seconds between two saves; 0: after
+every block), every_blocks (save after so many blocks; then not by the clock, unless `every` is given, too), resume = false
+(true: resume from the file, if there is one), settings ({ name = value }: more settings that must be the same), data
+({ name = DataSet }: the data as it was read, which must be the same; for runs that resume on another number of ranks, where
+X, Y and test were computed from it and differ by rounding). Pass it to an algorithm as the option `checkpoint`, and remove
+it at the end:
+  local c = checkpoint("run.checkpoint", { resume = true })
+  for step in nystrom(X, Y, { …, checkpoint = c }) do … end
+  c:remove()
+  c.resumed is { epoch, block }, after which the run resumed. One SIGTERM, SIGINT or SIGUSR1 saves after the block and
+exits. A loop that is no algorithm (help "algorithm") calls c:take_up(settings, state) at its start, which fills the
+matrices of a state, { distributed = { name = this rank's rows }, replicated = { name = Matrix } }, and returns whether it
+did, and c:keep(settings, state) after each step.]]
 
 -- This rank's share of the rows of a matrix that every rank has.
 local function share_of(A)
@@ -112,7 +113,7 @@ local function there(path)
   return kbcd.bcast(file and 1 or 0) == 1
 end
 
--- The newest file that is good: its settings and state, and whether it is path itself; nothing if there is no file.
+-- The settings and state of the newest undamaged file, and whether it is path itself; nothing if there is no file.
 local function read_newest(path)
   local damage = {}
   for _, name in ipairs{ path, path .. ".previous" } do
@@ -128,11 +129,11 @@ local function read_newest(path)
     end
   end
   if #damage > 0 then
-    error(("%s; there is no good one to resume from: remove %s to begin anew"):format(table.concat(damage, "; "), path), 0)
+    error(("%s; there is no good one to resume from: remove %s to start again"):format(table.concat(damage, "; "), path), 0)
   end
 end
 
--- Of each data set: what no other has. All ranks call it.
+-- A fingerprint of each data set. All ranks call it.
 local function fingerprints_of(data)
   local texts = {}
   for _, name in ipairs(kbcd.sorted_keys(data)) do
@@ -196,7 +197,7 @@ local function require_same_settings(c, settings)
   end
 end
 
--- What tells whether the data of a run are those of the checkpoint, { name = text }: of the data as it was read, where the
+-- Fingerprints of the data, { name = text }, to compare with those of the checkpoint: of the data as it was read, if the
 -- checkpoint was given that, else of `data`, { name = DataSet }. All ranks call it.
 function methods.fingerprints(c, data)
   return c.given_fingerprints or fingerprints_of(data)
@@ -245,7 +246,7 @@ function methods.save(c, settings, state)
   c.good, c.saved_at, c.blocks = true, kbcd.now(), 0
 end
 
--- The number of blocks decides, rank 0's clock, and a signal to any rank.
+-- Saves if enough blocks are done, by rank 0's clock, or after a signal to any rank.
 function methods.keep(c, settings, state)
   c.blocks = c.blocks + 1
   local signal = runtime.signals.stop_signal()

@@ -1,6 +1,6 @@
 -- Model files: one self-contained HDF5 file for a model or a λ path of them; README.md in this folder describes the layout.
 -- Loading checks everything and runs nothing. A kernel or feature map that is written in Lua is stored by its name, its
--- parameters and a fingerprint of its source; who loads the file supplies the code (model_file.load(path, { with = … })).
+-- parameters and a fingerprint of its source; to load the file, supply the code (model_file.load(path, { with = … })).
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -13,9 +13,10 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 local model_file = { format = read_model.format, version = read_model.version }
 
 runtime.docs.model_file = [[model_file
-Model files: one HDF5 file holds a model, or the models of a lambda path. scripts/kbcd/files/README.md describes the format.]]
+Model files: one HDF5 file holds a model, or the models of a lambda path. scripts/kbcd/files/README.md describes the
+format.]]
 
-local piece = 4096  -- rows that travel to rank 0 at a time
+local piece = 4096  -- rows that are sent to rank 0 at a time
 
 -- A kernel's or a map's name and parameters, and the fingerprint of one that is written in Lua.
 local function write_function(file, group, f, more)
@@ -115,9 +116,10 @@ function model_file.save(path, m, about)
 end
 
 runtime.docs["model_file.load"] = [[model_file.load(path [, options])
-A Model from a file, on any number of ranks: model[l]:predict(X) and model:predict(X) as an algorithm's, of data as it was
-before preprocessing; model.best is the best lambda's place. Also method, task, names, n, d, k, precision, preprocess,
-metrics, options. options: with (a kernel or a feature map, for a model whose own is written in Lua). All ranks call it.]]
+A Model from a file, on any number of ranks: model[l]:predict(X) and model:predict(X) as for an algorithm's model, for data
+before preprocessing; model.best is the position of the best lambda. Also method, task, names, n, d, k, precision,
+preprocess, metrics, options. options: with (a kernel or a feature map, for a model whose own is written in Lua). All ranks
+call it.]]
 function model_file.load(path, given)
   local o = options.read("model_file.load", given or {}, { with = { function(x)
     local kind = kbcd.type(x)
@@ -130,7 +132,7 @@ function model_file.load(path, given)
   local model = Model.new(m)
   local scores = model.scores
 
-  -- Rows as the model wants them: preprocessed, in its precision.
+  -- Rows as the model needs them: preprocessed, in its precision.
   local function prepared(X)
     X = X:to(m.precision)
     if m.preprocess and m.preprocess.kind then

@@ -1,4 +1,4 @@
--- model_reader(path): what a model file says, each part checked before it is used; model_file.load makes a model of it.
+-- model_reader(path): reads a model file and checks each part before it is used; model_file.load makes a model of it.
 
 local kbcd = require "kbcd"
 local lua_source = require "kbcd.support.lua_source"

@@ -1,5 +1,5 @@
--- Files that are complete or not there: written under a temporary name in the same folder, brought to the disk, renamed. A
--- file that is replaced leaves its mode to the new one, and of a link the file behind it is replaced.
+-- Files that are complete or missing: written under a temporary name in the same folder, synced to the disk and renamed.
+-- The new file gets the mode of the one that it replaces; if the path is a link, its target is replaced.
 
 local kbcd = require "kbcd"
 local read_data = require "kbcd.data.read_data"
@@ -9,21 +9,21 @@ local files = runtime.files
 local output_file = {}
 
 runtime.docs.output_file = [[output_file
-Writes a file under a temporary name and renames it, so that it is complete or not there.]]
+Writes a file under a temporary name and renames it, so that it is complete or missing.]]
 
 runtime.docs["output_file.temporary_name"] = [[output_file.temporary_name(path)
-Where the file is written that then takes the place of path. Always the same, so that a run that was killed leaves but
-one.]] function output_file.temporary_name(path) return files.real_path(path) .. ".kbcd.part" end
+The temporary name of the file that then replaces path. Always the same, so that a run that was killed leaves only one.]]
+function output_file.temporary_name(path) return files.real_path(path) .. ".kbcd.part" end
 
 local function refuse(path, reason) error(("%s: cannot be written (%s)"):format(path, reason), 0) end
 
--- A device or a pipe would not be written to, but replaced.
+-- Renaming would replace a device or a pipe instead of writing to it.
 local function require_replaceable(path)
   if not files.is_replaceable(path) then refuse(path, "it is no regular file") end
 end
 
 runtime.docs["output_file.check"] = [[output_file.check(path)
-Fails now, rather than after hours, when a file of that name could not be written.]]
+Fails if a file of that name cannot be written: now, rather than at the end of a long run.]]
 function output_file.check(path)
   if kbcd.rank() ~= 0 then return end
   local folder = io.open(path .. "/.")
@@ -34,8 +34,8 @@ function output_file.check(path)
 end
 
 runtime.docs["output_file.check_command"] = [[output_file.check_command(inputs, outputs)
-Checks the files that a command is to write, { option = path }: that each can be written, and is none of the files that it
-reads, nor another one that it writes.]]
+Checks the files that a command writes, { option = path }: each must be writable, and differ from the files that it reads
+and from the others that it writes.]]
 function output_file.check_command(inputs, outputs)
   local options = kbcd.sorted_keys(outputs)
   for i, option in ipairs(options) do
@@ -53,21 +53,21 @@ function output_file.check_command(inputs, outputs)
   end
 end
 
--- Gives path a second name, so that it is there all the time; where files have but one, path loses it for a moment.
+-- Gives the file a second name, so that path always exists; without hard links, path is missing for a moment.
 local function keep_as(path, previous)
   os.remove(previous)
   if files.link(path, previous) then return true end
   return os.rename(path, previous)
 end
 
--- f(name) writes the file of that name, which then takes the place of path.
+-- f(name) writes a file of that name, which then replaces path.
 local function put(path, previous, f)
   local target, name = files.real_path(path), output_file.temporary_name(path)
   require_replaceable(path)
   os.remove(name)
   local good, message = xpcall(f, function(e) return e end, name)
   if good then files.copy_mode(target, name) end
-  if good and not files.sync(name) then good, message = false, path .. ": cannot be brought to the disk" end
+  if good and not files.sync(name) then good, message = false, path .. ": cannot be synced to the disk" end
   if good and previous then good, message = keep_as(target, previous) end
   if good then good, message = os.rename(name, target) end
   if not good then
@@ -91,8 +91,8 @@ function output_file.write_text(path, text)
 end
 
 runtime.docs["output_file.write"] = [[output_file.write(path, f [, previous])
-f(name) writes a file of a temporary name, which then takes the place of path; all ranks call it, rank 0 is to
-write. When f fails, path stays as it was. previous: a name that the file that was there takes (else it goes).]]
+f(name) writes a file under a temporary name, which then replaces path. All ranks call it, and rank 0 writes. If f fails,
+path is unchanged. previous: a name under which the old file is kept (it is removed unless given).]]
 function output_file.write(path, f, previous)
   if kbcd.rank() == 0 then put(path, previous, f) else f(output_file.temporary_name(path)) end
   kbcd.barrier()

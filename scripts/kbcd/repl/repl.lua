@@ -1,7 +1,7 @@
--- The REPL: rank 0 reads a line, every rank runs it, rank 0 shows what it gave.
+-- The REPL: rank 0 reads a line, every rank runs it, rank 0 shows the result.
 --
--- An expression shows its value; `;` at the end silences it; `_` is the last value. Lines that are not yet a whole
--- statement go on at the next prompt. Ctrl-C stops what is running, Ctrl-D leaves.
+-- An expression shows its value; `;` at the end silences it; `_` is the last value. A statement that is
+-- not complete continues at the next prompt. Ctrl-C stops what is running, Ctrl-D leaves.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -107,7 +107,7 @@ local function read()
       line = runtime.terminal.read_line(prompt(">> "), repl.complete)
     end
     if input and input:match("%S") and runtime.terminal.is_terminal(0) then
-      local one_line = input:find("--", 1, true) and input or input:gsub("\n", " ")  -- a comment must not eat the rest
+      local one_line = input:find("--", 1, true) and input or input:gsub("\n", " ")  -- a comment must not hide the rest
       for line_of_it in one_line:gmatch("[^\n]+") do runtime.terminal.add_history(line_of_it) end
     end
   end
@@ -115,8 +115,8 @@ local function read()
   return text ~= "" and text:sub(2) or nil
 end
 
--- Whether the run failed anywhere; the first rank that failed tells why. Ranks that wait for others that do not come, because
--- they failed or wait elsewhere, fail as well; where they do not check (--no-check), the job ends rather than hang.
+-- Whether the input failed on any rank, with the message of the first rank that failed. Ranks that wait for others, which
+-- failed or wait elsewhere, fail as well; without checks (--no-check), the job ends rather than hang.
 local function agree(message)
   if kbcd.size() == 1 then return message end
   local patience = runtime.terminal.person_at_input() and 60 or 10
@@ -124,7 +124,7 @@ local function agree(message)
     runtime.job.meet("the end of the line", message or "")
   elseif not runtime.job.barrier_within(message and patience or 1e9) then
     runtime.job.abort(("[rank %d/%d] %s\nthe other ranks did not come back in time: they wait for this one, or still " ..
-      "compute; the session cannot go on"):format(kbcd.rank(), kbcd.size(), message))
+      "compute; the session cannot continue"):format(kbcd.rank(), kbcd.size(), message))
   end
   local first = kbcd.allreduce_min(message and kbcd.rank() or math.huge)
   if first == math.huge then return nil end
@@ -165,7 +165,8 @@ local function history_file()
   return os.getenv("KBCD_HISTORY") or state and state .. "/kbcd/history"
 end
 
--- In compiled loops LuaJIT does not look for interrupts; at a prompt a loop that Ctrl-C stops is worth more than its speed.
+-- LuaJIT does not check for interrupts in compiled loops; at the prompt, stopping a loop with Ctrl-C matters more than
+-- speed.
 function repl.run()
   jit.off()
   jit.flush()
@@ -179,7 +180,7 @@ function repl.run()
   if kbcd.rank() == 0 and runtime.terminal.person_at_input() then
     local history = runtime.terminal.is_terminal(0) and history_file()
     if history then runtime.terminal.load_history(history) end
-    print(("%s, %d rank%s of %d thread%s; help() tells what there is, Ctrl-D leaves"):format(
+    print(("%s, %d rank%s of %d thread%s; help() lists what there is, Ctrl-D leaves"):format(
       kbcd.version():match("[^\n]+"), kbcd.size(), kbcd.size() == 1 and "" or "s",
       kbcd.threads(), kbcd.threads() == 1 and "" or "s"))
   end

@@ -1,12 +1,12 @@
--- The paper's four pictures from the logs of runs (read_log.lua): each { key, title, caption, script, data } for gnuplot, or
--- nil where the runs do not have what it shows. A run with a λ path is drawn with its best λ.
+-- The paper's four figures from the logs of runs (read_log.lua): each { key, title, caption, script, data } for gnuplot, or
+-- nil if the runs lack the data for it. A run with a λ path is drawn with its best λ.
 
 local figures = {}
 
 -- A colour for each method, in the order of the runs.
 local palette = { "#4477aa", "#cc6677", "#228833", "#aa7744", "#aa3377", "#66ccee", "#ccbb44", "#777777" }
 
--- What stands in quotes in gnuplot's language must not end them, nor begin a command.
+-- Quoted for gnuplot: the text must not end the quotes or begin a command.
 local function quotable(text) return (text:gsub("[%c'\"`\\]", "_")) end
 
 -- A method's title; of a log without one, its name.
@@ -123,7 +123,7 @@ local parts = {
   { "communication", "allreduce", "gather_rows", "gather", "bcast", "barrier", "iallreduce:wait" },
 }
 
--- Seconds of each part in the mean block. Products contain the generation of a block that was not there yet.
+-- Seconds of each part in the mean block. The first product of a block contains its generation.
 local function breakdown(run)
   local sums = {}
   for _, block in ipairs(run.blocks) do

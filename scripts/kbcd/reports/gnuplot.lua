@@ -1,5 +1,5 @@
--- gnuplot(script, data, format, path): a figure by gnuplot. `data` are named blocks of lines that the script plots as $name;
--- format is "svg" or "png". The figure comes back as a text, complete; with `path`, it is written there.
+-- gnuplot(script, data, format, path): a figure by gnuplot. `data` are named blocks of lines that the script plots as
+-- $name; format is "svg" or "png". Returns the complete figure as a text; with `path`, writes it there.
 
 local kbcd = require "kbcd"
 
@@ -15,7 +15,7 @@ set tics nomirror out
 set grid ytics linetype 1 linewidth 0.5 linecolor rgb "#999999"
 ]]
 
--- What a figure ends with; gnuplot does not notice that a disk is full.
+-- The end of a complete figure; gnuplot does not notice a full disk.
 local endings = { svg = "</svg>%s*$", png = "IEND....$" }
 
 local function contents(name)

@@ -7,8 +7,9 @@ local runtime = require "kbcd.runtime"
 local colors = { "#cc6677", "#228833", "#4477aa", "#aa7744", "#aa3377", "#66ccee" }
 
 runtime.docs.line_plot = [[line_plot(path, axes, curves)
-Draws curves to a PNG at path (nil or false: nothing). axes: lines for gnuplot, such as "set logscale x". A curve is a table:
-x and y (lists of numbers), title (nil: not in the key), color (1, 2, …) and dash (1: a full line; 2, 3, …: dashed).]]
+Draws curves to a PNG at path (nil or false: nothing). axes: lines for gnuplot, such as "set logscale x". A curve is a
+table: x and y (lists of numbers), title (nil: not in the key), color (1, 2, …) and dash (1: a full line; 2, 3, …:
+dashed).]]
 
 return function(path, axes, curves)
   if not path or kbcd.rank() ~= 0 then return end

@@ -1,7 +1,7 @@
 -- read_log(path): a run's log (run_log.lua writes it) as { settings, blocks, result, name }.
 --
 -- settings is the "run" line, blocks the list of "block" lines, result the "end" line or nil for a run that was stopped. A
--- last line that was cut off, as a killed run leaves it, is passed over; anything else that is no log is an error.
+-- last line that was cut off, as a killed run leaves it, is skipped; anything else that is not a log is an error.
 
 local runtime = require "kbcd.runtime"
 

@@ -59,7 +59,7 @@ local function settings_of(run)
   return lines
 end
 
--- What all runs have in common once, then what each has of its own.
+-- The settings that all runs share, then those in which they differ.
 local function settings_section(runs)
   local count, common, parts = {}, {}, {}
   for _, run in ipairs(runs) do

@@ -6,19 +6,19 @@
 --    "residual":[…], "test_error":[…], "cached_bytes":…}                                                 one a block
 --   {"type":"end", "seconds":…, "best":…, "test_error":[…]}                                              the result, last
 --
--- "seconds" counts the algorithm's own time from its start (evaluation left out); lists have an entry a λ; what a run does
--- not have is left out. Rank 0 writes; every line is flushed, so that a run that is stopped leaves what it had, and one that
--- cannot be written is an error. A run that is taken up goes on with its log behind the block that it is taken up after. A
--- log that was there stays until the first line of the new one is written.
+-- "seconds" counts the algorithm's own time from its start, without evaluation; lists have an entry for each λ; fields that
+-- a run does not have are omitted. Rank 0 writes; every line is flushed, so that a run that is stopped leaves its lines so
+-- far, and a line that cannot be written is an error. A run that resumes continues its log after the block that it resumes
+-- from. An old log is kept until the first line of the new one is written.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 
 runtime.docs.run_log = [[run_log([path, resumed])
 The log of a run: log:write{ type = "block", … } adds one JSON object a line; log:close(). Without a path, writes nothing.
-resumed: { epoch, block }, which the lines that are there are kept up to; log.continued tells whether there were any.]]
+resumed: { epoch, block }; the lines of the old log up to that block are kept. log.continued: whether there were any.]]
 
--- The lines of a log up to a block; none where they do not begin with those of a run.
+-- The lines of a log up to a block; none if the file does not begin as a log.
 local function lines_until(path, resumed, decode)
   local file, kept = resumed and io.open(path), {}
   for line in file and file:lines() or function() end do

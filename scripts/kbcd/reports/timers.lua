@@ -1,5 +1,5 @@
 -- Where the time went: seconds and calls of every primitive on every rank, and counts of what was computed.
--- All ranks call these together.
+-- All ranks call these functions.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -24,8 +24,8 @@ local function all_names(own)
 end
 
 runtime.docs["timers.collect"] = [[timers.collect()
-A list of { name, calls, min, mean, max } of seconds over the ranks, the longest first. Timers nest: products of a block that
-is not yet in memory contain the time of computing it, which is also listed on its own.]]
+A list of { name, calls, min, mean, max } of seconds over the ranks, the longest first. Timers nest: products of a block
+that is not yet in memory contain the time of computing it, which is also listed on its own.]]
 function timers.collect()
   local own, list = runtime.timing.timers(), {}
   for _, name in ipairs(all_names(own)) do
@@ -46,7 +46,7 @@ function timers.count(name)
 end
 
 runtime.docs["timers.report"] = [[timers.report()
-Prints the timers as a table, and the counters. "in none": the time since the reset that no timer has.]]
+Prints the timers as a table, and the counters. "in none": the time since the reset that no timer counts.]]
 function timers.report()
   kbcd.say("%-22s %8s %10s %10s %10s", "seconds in", "calls", "min", "mean", "max")
   for _, t in ipairs(timers.collect()) do

@@ -1,5 +1,5 @@
 -- write_report(logs, options): the HTML page of some logs, written to options.output through a temporary name; with
--- options.svg or options.png (prefixes), also each figure as a file of its own. On one rank.
+-- options.svg or options.png (prefixes), also each figure as a separate file. On one rank.
 
 local kbcd = require "kbcd"
 local gnuplot = require "kbcd.reports.gnuplot"

@@ -1,5 +1,5 @@
--- recordings(options): the sound files of a corpus and their labels, for speech_corpus: those of a folder as Festival's
--- voices have it, whose frames are labelled, or those of a list, with one label each.
+-- recordings(options): the sound files of a corpus and their labels, for speech_corpus: a folder in the layout of
+-- Festival's voices, whose frames are labelled, or a list of files with one label each.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"

@@ -1,8 +1,9 @@
--- speech_corpus(files, options): recordings as rows of features, a frame each, with their labels, spread over the ranks.
+-- speech_corpus(files, options): recordings as rows of features, a row for each frame, with labels, distributed over the
+-- ranks.
 --
--- Each rank reads an equal run of the list of files, and the rows then stand in the order of the list: they are the same on
--- any number of ranks. Between the features and the splicing, x becomes (x − mean) / deviation, a number a column, of its
--- utterance, of its speaker or of all frames.
+-- Each rank reads an equal part of the list of files, and the rows are then in the order of the list: they are the same on
+-- any number of ranks. Between the features and the splicing, x becomes (x − mean) / deviation by column, over its
+-- utterance, its speaker or all frames.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -15,7 +16,7 @@ from speech.log_mel; labels(file, frames), which gives a list of names, one a fr
 (default: none); normalize = "utterance", "speaker", "global", "none", or the `statistics` of another corpus;
 speaker(file), which names the speaker; splice = 5 (frames to either side); classes (a list of names that come first, such
 as those of the corpus that was trained on; the others that the labels have follow, sorted); skip = false (true: files that
-cannot be used are left out, counted and told by `skipped`); dtype = "f32".
+cannot be used are skipped and listed in `skipped`); dtype = "f32".
 Gives a table: X and y (DataSets; y holds places in `classes`), classes, files (those used), utterances (a DataSet: which of
 `files` a row is of), utterance_labels (where each file has one: its place in `classes`), skipped (a list of messages),
 statistics (mean and deviation, where normalize is "global" or was given them). All ranks call it.]]
@@ -72,7 +73,8 @@ local function read_files(files, o)
   return parts, failures
 end
 
--- The files without those that failed anywhere, the messages of these, and parts with their places among those that are left.
+-- The files without those that failed anywhere, the messages of these, and parts with their places among those that are
+-- left.
 local function without_failures(files, parts, failures)
   local where, used, skipped, place = Matrix.zeros(#files, 1), {}, {}, {}
   for i = 1, #files do if failures[i] then where:set(i, 1, kbcd.rank() + 1) end end

@@ -1,5 +1,5 @@
--- What identifies a kernel or a feature map that is written in Lua: its parameters and a fingerprint of the source of its
--- function, so that a model file can name it and whoever loads the file can show that the code is the same.
+-- Identifies a kernel or a feature map that is written in Lua: its parameters and a fingerprint of the source of its
+-- function. A model file stores them, and loading it checks that the supplied code is the same.
 
 local runtime = require "kbcd.runtime"
 

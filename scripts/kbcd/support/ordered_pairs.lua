@@ -1,14 +1,14 @@
 -- ordered_pairs(t): Lua's pairs(t) in the same order in every process: numbers, then strings, each in ascending order, then
--- whatever else is a key, in Lua's order. Where there are several ranks, it takes the place of pairs: a script that collects
--- names by pairs and then calls the other ranks for each would else sum what does not belong together.
+-- keys of other types, in Lua's order. With several ranks, it replaces pairs: otherwise a script that collects names by
+-- pairs and makes a collective call for each would sum what does not belong together.
 --
--- As with Lua's own, entries may be changed or cleared in the loop; what is added is not visited. (next(t) stays Lua's.)
+-- As with Lua's own, entries may be changed or cleared in the loop; new entries are not visited. (next(t) stays Lua's.)
 
 local runtime = require "kbcd.runtime"
 local next, rawget, sort, type = next, rawget, table.sort, type
 local lua_pairs = pairs
 
--- What pairs() gives with a state; bindings/call_sites.cpp knows a loop by it.
+-- The generator of pairs() with its state; bindings/glue/call_sites.cpp recognises a loop by it.
 local function ordered_next(state)
   local keys, t = state.keys, state.t
   for i = state.at + 1, #keys do

@@ -1,9 +1,9 @@
--- outside_mpi(): the `env …` command that starts a program which does not take itself for a rank of this job.
+-- outside_mpi(): the `env …` command that starts a program outside of this MPI job.
 
 local runtime = require "kbcd.runtime"
 
 runtime.docs.outside_mpi = [[outside_mpi()
-The beginning of a shell command (env -u …) for a program that is to be no rank of this job.]]
+The beginning of a shell command (env -u …) for a program that must not join this MPI job.]]
 
 return function()
   local command, environment = { "env" }, assert(io.popen("env"))

@@ -1,4 +1,4 @@
--- pad(text, width): the text with blanks behind it, or before it for a width below 0, to so many letters (not bytes: UTF-8).
+-- pad(text, width): the text padded with blanks to `width` letters (not bytes: UTF-8); on the left for a width below 0.
 
 local function length(text) return select(2, text:gsub("[^\128-\191]", "")) end
 

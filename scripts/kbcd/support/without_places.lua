@@ -1,4 +1,4 @@
--- without_places(message): an error message without the `file.lua:12:` that it begins with, for who does not write Lua.
+-- without_places(message): an error message without its first `file.lua:12:`, for users who do not write Lua.
 
 return function(message)
   local text, places = tostring(message), 1

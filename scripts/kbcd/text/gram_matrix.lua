@@ -1,5 +1,6 @@
--- gram_matrix{…}: sparse rows of texts from grams that Lua functions cut them into: each gram is hashed to a column, weighted
--- with its idf, and groups of grams (of words, of letters) make up given shares of a row's squared length, which is 1:
+-- gram_matrix{…}: sparse rows of texts from the grams that Lua functions cut them into. Each gram is hashed to a column and
+-- weighted with its idf; each group of grams (of words, of letters) has a given share of the row's squared length, which is
+-- 1:
 --
 --     x_c = √(share / Σ v²) v_c      with v_c = times · (ln((1 + n) / (1 + training texts with c)) + 1),     Σ over the group
 
@@ -9,10 +10,10 @@ local options = require "kbcd.descent.options"
 local pointer = kbcd.Matrix.ptr  -- which scripts in the sandbox do not have
 
 runtime.docs.gram_matrix = [[gram_matrix{columns, n, group, group, ...}
-A sparse DataSet with a row a text. A group is a table: documents; cut, a function cut(text, count) that calls count(gram) for
-each gram of the words of a text; share (of the squared length of a row); raw = false (true: cut gets the text as it stands in
-the file). columns = 2^20. n: how many of the documents, the first ones, are to train with; idf is taken from those (all).
-All groups have the same documents. All ranks call it.]]
+A sparse DataSet with a row a text. A group is a table: documents; cut, a function cut(text, count) that calls count(gram)
+for each gram of the words of a text; share (of the squared length of a row); raw = false (true: cut gets the text unchanged
+from the file). columns = 2^20. n: the first n documents are the training set, from which idf is computed (all). All groups
+have the same documents. All ranks call it.]]
 
 -- f(number of the text, a table of column -> times for each group) for this rank's texts.
 local function each_text(groups, columns, f)

@@ -1,5 +1,5 @@
--- made_up_reviews(n, seed): a file of n made-up reviews, lines of stars<TAB>text, for examples and tests that need no
--- download. Words of praise and of blame come as often as the stars say, among words that say nothing.
+-- made_up_reviews(n, seed): writes a file of n made-up reviews, lines of stars<TAB>text, for examples and tests without a
+-- download. The stars decide how often words of praise and of blame occur, among neutral words.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -10,7 +10,7 @@ local filler = { "the dress", "this shirt", "i ordered", "my size", "the color",
 
 runtime.docs.made_up_reviews = [[made_up_reviews(n [, seed])
 Writes n made-up reviews, lines of stars<TAB>text, to a temporary file and returns its name (for text.read with
-format = "tsv"). All ranks call it; who is done with the file removes it.]]
+format = "tsv"). All ranks call it; the caller removes the file.]]
 
 return function(n, seed)
   local path = kbcd.bcast(kbcd.rank() == 0 and os.tmpname() or "")

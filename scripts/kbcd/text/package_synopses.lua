@@ -1,16 +1,16 @@
--- package_synopses(options, use): a file of lines section<TAB>synopsis, from what `apt-cache dumpavail` lists: texts that
--- every Debian machine has. A tenth of the sources comes last, to test with: the packages of one source have much the same
--- synopsis, and must not be on both sides.
+-- package_synopses(options, use): writes a file of lines section<TAB>synopsis from `apt-cache dumpavail`: texts that every
+-- Debian machine has. The packages of a tenth of the sources come last, as the test set: packages of one source have
+-- similar synopses, so a source must not be in both sets.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
 
 runtime.docs.package_synopses = [[package_synopses(options, use)
-Writes the section and the one-line synopsis of every package that apt-cache lists, a line each with a tab between, those of a
-tenth of the sources last, and returns what use(path, n) does, where n lines come before those. options: every = 1 (only
-every so many-th source), path (else a temporary file, which is removed when use is done or fails). Fails, and writes
-nothing, where apt-cache lists fewer than 100 packages. All ranks call it.]]
+Writes the section and the one-line synopsis of every package that apt-cache lists, a line each with a tab between, those of
+a tenth of the sources last, and returns the result of use(path, n), where n is the number of lines before those. options:
+every = 1 (only every so many-th source), path (else a temporary file, which is removed when use is done or fails). Fails,
+and writes nothing, where apt-cache lists fewer than 100 packages. All ranks call it.]]
 
 -- The packages as tables of their fields.
 local function packages()
@@ -27,7 +27,7 @@ local function packages()
   end
 end
 
--- Writes the file on rank 0; how many of its lines are to train with.
+-- Writes the file on rank 0; returns how many of its lines are for training.
 local function write(path, every)
   local count = 0
   kbcd.together(function()

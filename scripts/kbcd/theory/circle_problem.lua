@@ -10,8 +10,8 @@ local Matrix, log = kbcd.Matrix, math.log
 
 runtime.docs.circle_problem = [[circle_problem(form, spectrum, n, p)
 H, c, b, order: the quadratic w'Hw/2 - c'w of all "rows", of p "centers" or of p "features", for n points of the circle
-and a kernel with an "exponential" or "polynomial" spectrum, on every rank; the block size of
-the paper's Table 2; and the number of updates that it says, but for a constant and logarithms.]]
+and a kernel with an "exponential" or "polynomial" spectrum, on every rank; the block size of the paper's Table 2; and its
+order of updates, without constants and logarithms.]]
 
 local spectra = { exponential = kbcd.circle_kernels.exponential(0.7), polynomial = kbcd.circle_kernels.polynomial() }
 local gamma = 0.1

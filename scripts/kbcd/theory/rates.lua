@@ -1,4 +1,4 @@
--- rates: how fast block coordinate descent converges on a quadratic f(w) = ½ wᵀHw − cᵀw, in theory and when it is run. Each
+-- rates: how fast block coordinate descent converges on a quadratic f(w) = ½ wᵀHw − cᵀw, in theory and in runs. Each
 -- update takes a fresh block I of b of the d coordinates, uniformly without replacement, and solves it exactly:
 --
 --     w_I ← w_I − H_II⁻¹ g_I,     g = Hw − c

@@ -11,9 +11,9 @@ local options = require "kbcd.descent.options"
 local vision, Index = kbcd.vision, kbcd.Index
 
 runtime.docs.patch_filters = [[patch_filters(images [, options])
-A table { filters, offsets, normalize } for vision.convolve: `count` random patches of the pictures, normalised and whitened.
-options: count = 512; size = 6 (pixels); sample = 100000 (patches that the whitening is fitted on); normalize = 10 (bias of
-the normalisation); epsilon = 0.1 (of the whitening); seed. Flat patches (variance below the bias) are passed over.]]
+A table { filters, offsets, normalize } for vision.convolve: `count` random patches of the pictures, normalised and
+whitened. options: count = 512; size = 6 (pixels); sample = 100000 (patches that the whitening is fitted on); normalize = 10
+(bias of the normalisation); epsilon = 0.1 (of the whitening); seed. Flat patches (variance below the bias) are skipped.]]
 
 -- The rows of the normalised P whose variance was above the bias: their mean square is var / (var + bias) > 1/2.
 local function not_flat(P)

@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(shapes_that_are_none_or_too_large_are_refused) {
                             "(1, 1000000000000)"})
     for (bool fortran : {false, true})
       for (bool gzip : {false, true})
-        if (!gzip || std::string(shape).size() > 8)  // a gzipped file tells its length only at the end
+        if (!gzip || std::string(shape).size() > 8)  // the length of a gzipped file is known only at its end
           BOOST_TEST(refuses_bytes(npy("'<f8'", shape, numbers<double>(counting(12)), fortran), gzip), shape);
   BOOST_TEST(refuses_bytes(npy("'|u1'", "(9223372036854775807,)", Bytes(12, 1))));
   BOOST_TEST(refuses_bytes(idx(0x08, {4294967295.0, 4294967295.0, 4294967295.0}, Bytes(12, 1))));

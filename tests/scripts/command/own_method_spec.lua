@@ -1,7 +1,7 @@
 -- ranks: 1
 -- A user's Lua file has the standing of a shipped method: a copy of the shipped Nyström and a variant with greedy blocks and
 -- momentum, in a folder elsewhere, through train, tune, compare, predict, evaluate, report, --resume after kill -9, on 1 to 4
--- ranks; and what a wrong file is told.
+-- ranks; and the messages for a wrong file.
 
 local spec, shell, resuming = require "spec", require "shell", require "resuming"
 local test, run, succeeds, refuses, has = shell.test, shell.run, shell.succeeds, shell.refuses, shell.has

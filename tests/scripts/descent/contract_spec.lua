@@ -1,5 +1,5 @@
 -- The contract of algorithms: hooks of the shipped ones (choose, centers, start, targets, weights), methods that iterate,
--- what a user's own declaration gets, and what it is told when it is wrong. References are direct dense solves.
+-- what a user's own declaration gets, and the messages when it is wrong. References are direct dense solves.
 
 local kbcd = require "kbcd"
 local spec = require "spec"

@@ -1,5 +1,5 @@
 -- Checkpoints: a run that is stopped anywhere and taken up gives the bits of one that was not, for each method; on another
--- number of ranks the same to rounding. Damaged files are told and passed over, those of other runs refused.
+-- number of ranks the same to rounding. Damaged files are reported and skipped, those of other runs refused.
 
 local kbcd = require "kbcd"
 local spec, plain_kernel = require "spec", require "plain_kernel"
@@ -144,7 +144,7 @@ local function goes_on_after(block, what)
   return told
 end
 
-test("a damaged checkpoint is told and passed over for the one before", function()
+test("a damaged checkpoint is reported, and the one before is used", function()
   equal(goes_on_after(stopped, "whole"), "")
   for _, length in ipairs{ 0, 1, 100, 2000, math.floor(#newest / 2), #newest - 1 } do
     put(newest:sub(1, length), previous)

@@ -46,7 +46,7 @@ spec.test("the log of a run comes back", function()
   spec.equal(run.name, "full")
   spec.equal(run.settings.lambda[2], 0.01)
   local cut = kbcd.read_log(write("cut.jsonl", log("full_kernel"):sub(1, -30)))
-  spec.equal(#cut.blocks, 4, "a last line that was cut off is passed over")
+  spec.equal(#cut.blocks, 4, "a last line that was cut off is skipped")
   spec.equal(cut.result, nil)
 end)
 

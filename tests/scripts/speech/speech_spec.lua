@@ -1,4 +1,4 @@
--- A corpus of recordings: the same rows on any number of ranks, as computed step by step; what cannot be read is told by
+-- A corpus of recordings: the same rows on any number of ranks, as computed step by step; what cannot be read is reported by
 -- name; and the example on real recordings, where they are installed.
 
 local kbcd = require "kbcd"
@@ -178,7 +178,7 @@ write("order.lab", "#\n0.05 125 a\n0.04 125 b\n")
 write("end.lab", "#\n0.03 125 a\n")
 for _, entry in ipairs(bad) do entry.path = write(entry[1], entry[2]) end
 
-spec.test("a bad file is told by its name", function()
+spec.test("a bad file is reported by its name", function()
   for _, entry in ipairs(bad) do
     spec.fails(function()
       kbcd.speech_corpus({ files[1], files[2], entry.path, files[3] }, { features = features, labels = labels })
@@ -221,7 +221,7 @@ end)
 
 local function example(...) return table.concat(require "example"("speech", ...), "\n") end
 
-spec.test("the example tells recordings with one label each apart", function()
+spec.test("the example classifies recordings with one label each", function()
   local lines = {}
   for i = 1, 20 do  -- high and low ones in turn, each a little different; one of them is none
     local high = math.floor(i / 2) % 2 == 0

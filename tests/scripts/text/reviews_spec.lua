@@ -103,7 +103,7 @@ spec.test("made-up reviews are learned", function()
   end
 end)
 
-spec.test("files of reviews that are none are told in a line", function()
+spec.test("files that are not reviews are reported in a line", function()
   spec.fails(function() example("reviews", "/nowhere/a.tsv", "/nowhere/b.tsv") end, "/nowhere/a.tsv", "cannot be read")
   spec.with_file("good\tfine\nbad\tpoor\n", function(path)
     spec.fails(function() example("reviews", path, path) end, path, "ratings that are numbers")

@@ -157,7 +157,7 @@ spec.test("the system of a method has the method's solution", function()
     solved(kbcd.random_features(X, y, { map = map, lambda = lambda, b = p })), 1e-8, "random_features")
 end)
 
-spec.test("what is wrong is told", function()
+spec.test("what is wrong is reported", function()
   spec.fails(function() rates.bound(Matrix.zeros(2, 3), 1) end, "rates.bound", "square Matrix", "2x3")
   spec.fails(function() rates.bound(3, 1) end, "square Matrix", "number")
   spec.fails(function() rates.bound(Matrix{ { 1, 2 }, { 0, 1 } }, 1) end, "symmetric")

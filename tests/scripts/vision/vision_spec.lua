@@ -1,5 +1,5 @@
 -- kbcd.vision on any number of ranks: the pieces put together in Lua give what vision.convolve gives, the pipeline's features
--- are those of one rank, and files that are not as they should be are told by name.
+-- are those of one rank, and malformed files are reported by name.
 
 local kbcd = require "kbcd"
 local spec = require "spec"
