@@ -3,6 +3,7 @@
 -- A method that has p (centres or features) is run for several p. Writes a log for each run, and one page.
 
 local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
 local padded = require "kbcd.support.pad"
 local arguments = require "kbcd.command.training_arguments"
 local streams = require "kbcd.support.streams"
@@ -89,8 +90,7 @@ end
 
 local function main()
   local data = read_data()
-  if kbcd.rank() == 0 then os.execute(("mkdir -p '%s'"):format(o.output:gsub("'", "'\\''"))) end
-  kbcd.barrier()
+  kbcd.together(function() if kbcd.rank() == 0 then runtime.files.make_folder(o.output) end end)
   check_files()
   kbcd.say("%s: %d rows of %d numbers to train on, %d to test", data.source, data.X.n, data.X.d, data.test.X.n)
   kbcd.say("\n%s %6s %12s %9s", pad("method"), "epochs", "test error", "seconds")

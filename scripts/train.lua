@@ -4,12 +4,15 @@ local kbcd = require "kbcd"
 local run_settings = require "kbcd.descent.run_settings"
 local kernel_flags = require "kbcd.command.kernel_flags"
 local arguments = require "kbcd.command.training_arguments"
+local load_model = require "kbcd.command.load_model"
 local runtime = require "kbcd.runtime"
 local types = kbcd.argument_types
 
 local parser = kbcd.arguments("train", "Trains a model on files and writes it to one HDF5 file.")
 arguments.add_data(parser)
 parser:option("--start", "A model file to start from: its coefficients at the rows that are in this data, too.")
+  :argname("FILE")
+parser:option("--with", "A Lua file that returns the kernel or feature map of --start, where that is written in Lua.")
   :argname("FILE")
 parser:option("--model", "The file to write (model.h5, if there is none yet)."):argname("FILE")
 parser:option("--log", "Write a line of JSON a block to this file."):argname("FILE")
@@ -55,7 +58,7 @@ local function main()
   local scoring = kbcd.scoring
   local data = kbcd.training_data(o)
   local checkpoint = open_checkpoint(data)
-  local start = o.start and kbcd.model_file.load(o.start)
+  local start = o.start and load_model(o.start, o.with)
   kbcd.training_data.prepare(data, o.preprocess, start and start.preprocess)
   local algorithm, given = arguments.algorithm(parser, o, data.X.n)
   local s, notes = kbcd.choices(o, data, algorithm, given)

@@ -15,7 +15,7 @@ std::string load_help() {
   std::string text =
       "X, y, classes: a DataSet from a file, its labels where it has any (an n x t DataSet), and their names where they are\n"
       "no numbers (then y holds k - 1 for classes[k]). Each rank reads and keeps its own rows; all ranks call it. The content\n"
-      "of a file tells its format, then its extension; .npy, idx and text may be gzipped.\n"
+      "of a file decides its format, then its extension; .npy, idx and text may be gzipped.\n"
       "Options of every format:";
   text += help_text(common_options());
   for (auto& loader : loaders()) {

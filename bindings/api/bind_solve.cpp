@@ -24,7 +24,7 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
   def(lua, kbcd, "chol(H [, options])",
       "The Cholesky factor of a positive definite H, in f64, to solve with more than once: "
       "chol(H):solve(B).\n"
-      "options: jitter (true: add a growing multiple of I until it works; F.jitter tells how much).",
+      "options: jitter (true: add a growing multiple of I until it works; F.jitter is that multiple).",
       [](const Matrix& h, sol::optional<sol::table> table) {
         Options options("chol", table, {"jitter"});
         return factor_all({h}, options.get<bool>("jitter").value_or(false), {"chol"})[0];

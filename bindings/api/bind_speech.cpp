@@ -106,7 +106,7 @@ void bind_signal(sol::state_view lua, sol::table speech) {
 void bind_context(sol::state_view lua, sol::table speech) {
   def(lua, speech, "speech.deltas(A [, reach])",
       "The slope of each column over the rows within reach (2): sum_i i (a_(t+i) - a_(t-i)) / (2 sum_i i^2). Beyond the ends\n"
-      "the first and the last row stand for those that lack.",
+      "the first and the last row stand for the missing ones.",
       [](const Matrix& a, sol::optional<Int> reach) { return deltas(a, reach.value_or(2)); });
   def(lua, speech, "speech.splice(A, reach [, into])",
       "Each row with the rows within reach before and after it, side by side; at the ends as in deltas. into: the Matrix to\n"

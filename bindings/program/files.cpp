@@ -138,6 +138,13 @@ void bind_files(sol::table files) {
   files["same_file"] = &same_file;
   files["obstacle"] = &obstacle;
   files["copy_mode"] = &copy_mode;
+  files["make_folder"] = [](const std::string& path) {
+    access::writing(path);
+    std::error_code error;
+    fs::create_directories(path, error);
+    require(!error && fs::is_directory(path), "{}: the folder cannot be made ({})", path,
+            error ? error.message() : "it is a file");
+  };
   files["lock"] = &lock;
   files["unlock"] = &unlock;
   files["bytes"] = &bytes_of;

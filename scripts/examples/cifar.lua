@@ -20,7 +20,7 @@ parser:option("--pool", "Regions: POOL x POOL.", "2", types.count)
 parser:option("--crop", "Train on random crops of so many pixels, test on ten fixed ones.", nil, types.count)
 parser:option("--views", "Crops of each picture to train on (1).", nil, types.count)
 parser:flag("--mirror", "Train on mirror images too, and test on both (crops are mirrored anyway).")
-parser:option("-p --centres", "Nyström's centres, and random cosines.", "4096", types.count)
+parser:option("--p", "Nyström's centres, and random cosines.", "4096", types.count)
 parser:option("--sigma", "Width of the kernel (half the median distance).", nil, types.positive)
 parser:option("--lambda", "Regularisation: one or more with commas between.", "1e-5,1e-6,1e-7", types.positives)
 parser:option("--epochs", "Of block coordinate descent.", "3", types.count)
@@ -46,7 +46,7 @@ local function views(images, training)
 end
 
 local function run(name, X, Y, test, kernel)
-  local p = name == "linear" and X.d or name == "full_kernel" and X.n or math.min(o.centres, X.n)
+  local p = name == "linear" and X.d or name == "full_kernel" and X.n or math.min(o.p, X.n)
   local s = { lambda = o.lambda, epochs = o.epochs, b = math.min(name == "linear" and 4096 or 2048, p), jitter = true }
   local algorithm, last, errors = kbcd.random_features, nil, {}
   if name == "linear" then s.map = kbcd.features.columns{ p = p }  -- the data themselves
@@ -74,7 +74,7 @@ kbcd.command("examples/cifar", function()
   local standard = kbcd.preprocess.fit("standardize", X)
   kbcd.preprocess.apply(standard, X)
   kbcd.preprocess.apply(standard, Xtest)
-  local kernel = kbcd.kernel.rbf{ sigma = o.sigma or kbcd.choices.median_distance(X, "rbf") / 2 }
+  local kernel = kbcd.kernel.rbf{ sigma = o.sigma or kbcd.median_distance(X) / 2 }
   local Y = kbcd.labels.one_vs_all(vision.repeat_rows(y, train.views), { classes = count, first = 0 })
   kbcd.say("%d pictures of %s to train on, %d to test; %d features; %s", train.n, train.shape, test_pictures.n,
     X.d, tostring(kernel))

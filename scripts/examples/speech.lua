@@ -21,7 +21,7 @@ parser:option("--epochs", "Epochs of each method (2).", nil, types.count)
 parser:flag("--skip", "Skip recordings that cannot be used, and report them.")
 parser:flag("--full", "All recordings, p = 8192, 20000 frames for the full kernel, 3 epochs.")
 local o = parser:parse(arg)
-local small, large = { features = 2048, rows = 8000, epochs = 2 }, { features = 8192, rows = 20000, epochs = 3 }
+local small, large = { p = 2048, rows = 8000, epochs = 2 }, { p = 8192, rows = 20000, epochs = 3 }
 for name, value in pairs(o.full and large or small) do o[name] = o[name] or value end
 if not (o.full or o.folder or o.list) then o.files = o.files or 60 end
 
@@ -62,7 +62,7 @@ kbcd.command("examples/speech", function()
   end
   kbcd.say("%d numbers a frame, %d classes", A.X.d, #B.classes)
 
-  local kernel, p = kbcd.kernel.rbf{ sigma = o.sigma }, math.min(o.features, A.X.n)
+  local kernel, p = kbcd.kernel.rbf{ sigma = o.sigma }, math.min(o.p, A.X.n)
   local I = Index.sample(A.X.n, math.min(o.rows, A.X.n), { stream = 5 })
   local methods = {
     full_kernel = { "full kernel, " .. #I .. " frames", kbcd.full_kernel, { kernel = kernel, lambda = 1e-5 }, I },

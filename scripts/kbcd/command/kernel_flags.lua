@@ -12,10 +12,8 @@ local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local without_places = require "kbcd.support.without_places"
 local declared_flags = require "kbcd.command.declared_flags"
-local streams = require "kbcd.support.streams"
-local Index = kbcd.Index
 
-local kernel_flags = { rows = 600 }  -- of the median
+local kernel_flags = {}
 
 local declared = runtime.kernels.declared()
 for _, kernel in ipairs(declared) do
@@ -48,20 +46,9 @@ function kernel_flags.width(o)
   return kernel.width
 end
 
--- The median distance of pairs among some random rows: |x-y|_1 for kernels of that, |x-y| for all others.
+-- The median distance of pairs of rows, in the metric of the chosen kernel.
 function kernel_flags.median_distance(X, o)
-  local metric = flags.chosen(o).metric == "manhattan" and "manhattan" or "sqeuclidean"
-  local rows = Index.sample(X.n, math.min(X.n, kernel_flags.rows), { seed = o.seed or kbcd.seed(), stream = streams.median })
-  local sample = X:subset(rows)
-  local identity = kbcd.kernel.custom{ metric = metric, kappa = function(D) return D end }
-  local all = kbcd.gather(kbcd.KernelBlock(sample, Index.range(1, sample.n), identity):dense())
-  local list = {}
-  for i = 1, all.nrows do for j = 1, i - 1 do list[#list + 1] = all(i, j) end end
-  table.sort(list)
-  local middle = list[math.ceil(#list / 2)] or 0
-  if metric == "sqeuclidean" then middle = math.sqrt(math.max(middle, 0)) end
-  if middle > 0 then return middle end
-  return 1  -- most rows are equal; any width is as good
+  return kbcd.median_distance(X, { seed = o.seed, metric = flags.chosen(o).metric == "manhattan" and "manhattan" or nil })
 end
 
 -- X may be left out where no width is to be chosen.

@@ -47,6 +47,22 @@ local function word_after(option)
   end
 end
 
+-- An unknown option is reported with the methods that have it.
+local function name_methods(parser, named)
+  local plain = parser.error
+  function parser:error(message)
+    local flag = named and message:match("^unknown option '%-%-([%w%-]+)'")
+    local names = {}
+    for _, algorithm in ipairs(flag and methods.all() or {}) do
+      local entry, map = algorithm.schema[flag:gsub("-", "_")], false
+      for _, other in pairs(algorithm.schema) do map = map or other.kind == "map" end
+      if entry and entry.kind or map and (flag == "p" or flag == "map") then names[#names + 1] = algorithm.name end
+    end
+    if #names > 0 then message = ("%s; it is for %s, not for %s"):format(message, table.concat(names, ", "), named) end
+    plain(self, message)
+  end
+end
+
 -- Adds the flags of the method that --method names, or of those that may be chosen without it.
 function training_arguments.add_method(parser, except)
   parser:option("--method", "The algorithm: a name (`kbcd methods` lists them) or a file that returns one (by the number " ..
@@ -56,6 +72,7 @@ function training_arguments.add_method(parser, except)
   if not good then parser:error(without_places(found)) end
   training_arguments.candidates = found
   training_arguments.flags = method_flags(parser, found, nil, except)
+  name_methods(parser, named)
 end
 
 -- The same for several methods, which --methods names; of the options, p takes several values.

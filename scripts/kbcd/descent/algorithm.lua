@@ -185,21 +185,21 @@ local function start(algorithm, X, Y, given)
   collectgarbage()
   local name = algorithm.name
   Y = targets(name, X, Y)
-  local o = options.read(name, given, algorithm.schema, 4, X, { lambdas = "lambda", cache = "keep" })
+  local o = options.read(name, given, algorithm.schema, 3, X, { lambdas = "lambda", cache = "keep" })
   o.lambda = new_lambda(type(o.lambda) == "table" and { unpack(o.lambda) } or { o.lambda }, Y.ncols)
   o.b = o.b or nil
   if o.keep == "f32" then o.keep = "exact" end  -- the old spelling
   local run = new_run(name, X, Y, o, algorithm.blocks)
   run.place, run.source, run.title = algorithm.place, algorithm.source, algorithm.title
   if o.weights then
-    if o.start then error(name .. ": options start and weights do not go together", 3) end
+    if o.start then error(name .. ": options start and weights do not go together", 2) end
     run.scale = scale_of(run, o.weights)
     Y:cmul(run.scale)
   end
   local method = checked(run, algorithm.setup(X, Y, o, run))
   add_targets(run, method)
   if o.targets and method.iterate and not method.targets_changed then
-    error(name .. ": option targets: this algorithm does not take targets that change", 3)
+    error(name .. ": option targets: this algorithm does not take targets that change", 2)
   end
   if o.start and method.residual then
     method.residual:copy(method.fitted(run.model:scores(X, run.model.coefficients)))

@@ -22,13 +22,17 @@ return function(run)
   settings.values = run_settings.values(run.model)
   local data = { X = run.X, Y = kbcd.DataSet.local_part(run.X.n, run.Y), test = o.test or nil }
   for name, text in pairs(checkpoint:fingerprints(data)) do settings[name] = text end
+  if run.scale then
+    settings["fingerprint of weights"] = kbcd.DataSet.local_part(run.X.n, run.scale):fingerprint()
+  end
   run.replicated("at", at)
   if o.targets then run.distributed("Y", run.Y) end
-  if checkpoint:take_up(settings, run.state) then checkpoint.resumed = { epoch = at(1, 1), block = at(1, 2) } end
+  run.resumed = checkpoint:take_up(settings, run.state)
+  if run.resumed then checkpoint.resumed = { epoch = at(1, 1), block = at(1, 2) } end
 
   local function save(epoch, done, seconds)
     for i, value in ipairs{ epoch, done, seconds } do at:set(1, i, value) end
-    checkpoint:keep(settings, run.state)
+    checkpoint:keep(settings, run.state, run.before_save)
   end
   return at(1, 1), at(1, 2), at(1, 3), save
 end

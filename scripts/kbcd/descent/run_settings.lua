@@ -2,6 +2,7 @@
 -- data. On every rank, and in a run that resumes from a checkpoint, they must be the same.
 
 local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
 local sorted_keys = require "kbcd.support.sorted_keys"
 
 local run_settings = {}
@@ -12,7 +13,9 @@ function run_settings.text(value)
   local kind = kbcd.type(value)
   if kind == "Kernel" then return run_settings.kernel(value) end
   if kind == "DataSet" then return ("%d x %d %s"):format(value.n, value.d, value.dtype) end
-  if kind == "Index" then return ("%d rows, %s"):format(#value, tostring(value)) end
+  if kind == "Index" then
+    return ("%d rows, %s"):format(#value, runtime.files.checksum(table.concat(value:totable(), " ")))
+  end
   if kind == "Matrix" then return ("%d columns"):format(value.ncols) end
   if kind == "function" then return "a function" end
   if kind ~= "table" then return tostring(value) end

@@ -38,6 +38,9 @@ return function(run, method)
   local keep_blocks = keep_factors and o.keep ~= "none"
   local side_by_side = terms and not terms.gram
   local ahead = terms and (o.choose and 1 or terms.gram and whole_blocks_ahead(X, o.b) or centers_ahead(X, o.b))
+  -- Where a run may resume: the right-hand sides of the last visits, filled before a save.
+  local rights = o.checkpoint and terms and keep_factors and model.distributed and
+    run.distributed("rights", Matrix.zeros(X.local_n, run.columns))
   -- By number of block: { K_b, here }, and { root, kept, list (on the root, a Factor a λ), right (of the last visit) }.
   local held, factors = {}, {}
   local now, fused  -- the block of the step at hand; its K_bᵀE, if it came with the Gram
@@ -135,7 +138,9 @@ return function(run, method)
       local room = keep_factors
       if room and entry.list then room = runtime.memory.reserve(8 * L * (#entry.block.I) ^ 2) end
       local kept = kbcd.allreduce_min(room and 1 or 0) == 1  -- the ranks must agree
-      factors[entry.block.number] = { root = entry.root, kept = kept, room = kept and room, list = entry.list }
+      local made = { root = entry.root, kept = kept, room = kept and room, list = entry.list, I = entry.block.I }
+      if rights and run.resumed then made.right = kbcd.allreduce(kbcd.Selector(X.n, made.I):t() * rights) end
+      factors[entry.block.number] = made
     end
   end
 
@@ -176,7 +181,7 @@ return function(run, method)
       Delta:cols(from, to):copy(D)
     end
     if entry.kept then
-      entry.right = old and entry.list and right or nil
+      entry.right = old and entry.list and right or nil  -- on the root
     else
       for _, H in ipairs(entry.list or {}) do H.lower:release() end
       factors[now.number] = nil
@@ -185,6 +190,17 @@ return function(run, method)
     if old then systems.old, systems.squares = old, kbcd.bcast(squares, entry.root) end
     if systems.solved then systems.solved(old and math.sqrt(squares:sum()) or right:norm()) end
     return Delta
+  end
+
+  -- Called by all ranks before a checkpoint is written.
+  function run.before_save()
+    if not rights then return end
+    rights:fill(0)
+    for _, number in ipairs(kbcd.sorted_keys(factors)) do
+      local entry = factors[number]
+      local right = entry.right or Matrix.zeros(#entry.I, run.columns)
+      rights:add(kbcd.Selector(X.n, entry.I) * kbcd.bcast(right, entry.root))
+    end
   end
 
   -- K_bᵀE of any block, over all ranks.

@@ -247,13 +247,14 @@ function methods.save(c, settings, state)
 end
 
 -- Saves if enough blocks are done, by rank 0's clock, or after a signal to any rank.
-function methods.keep(c, settings, state)
+function methods.keep(c, settings, state, before_save)
   c.blocks = c.blocks + 1
   local signal = runtime.signals.stop_signal()
   local late = kbcd.rank() == 0 and kbcd.now() - c.saved_at >= c.every
   local due = (late or c.blocks >= c.every_blocks) and 0.5 or 0
   local wanted = kbcd.allreduce_max(math.max(signal, due))
   if wanted == 0 then return end
+  if before_save then before_save() end
   c:save(settings, state)
   if wanted < 1 then return end
   kbcd.say("stopped by signal %d; %s has the run, to resume from", wanted, c.path)

@@ -77,9 +77,13 @@ local function supplied(file, group, params, with)
     refuse(file.path, "%s: the %s '%s' expected, and %s was supplied", group, what, tostring(name), tostring(with))
   end
   local its_source, its_params = lua_source.of(with)
-  for key, value in pairs(its_params or {}) do
-    if params[key] ~= value then
-      refuse(file.path, "%s: %s = %s there, and %s in what was supplied", group, key, tostring(params[key]), tostring(value))
+  local known = { name = true, source = true, p = group == "/map" or nil, seed = group == "/map" or nil }
+  for _, from in ipairs{ params, its_params or {} } do
+    for key in pairs(from) do
+      if not known[key] and params[key] ~= (its_params or {})[key] then
+        refuse(file.path, "%s: %s = %s there, and %s in what was supplied", group, key, tostring(params[key]),
+          tostring((its_params or {})[key]))
+      end
     end
   end
   if its_source ~= source then
@@ -210,6 +214,9 @@ local function read(file, with)
     local sparse = file:has("/centers/starts")
     local rows = sparse and file:sparse_rows("/centers") or file:shape("/centers")[1]
     if rows < 1 then refuse(path, "/centers: at least one row expected, got none") end
+    if version == 1 and m.method == "full" and rows ~= m.n then
+      refuse(path, "/centers: %d rows expected, got %d", m.n, rows)
+    end
     if not sparse then require_shape(file, "/centers", rows, m.d) end
     require_shape(file, "/coefficients", rows, width)
     local coefficients = read_rows(file, "/coefficients", rows, width, "f64")

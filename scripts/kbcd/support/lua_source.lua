@@ -5,11 +5,14 @@ local runtime = require "kbcd.runtime"
 
 local known = setmetatable({}, { __mode = "k" })  -- by the kernel or map: { source, params }
 
--- The lines of a function in its file; its code, where there is no file.
+local getinfo, dump = debug.getinfo, string.dump  -- which scripts in the sandbox do not have
+
+-- The lines of a function in its file; its code, where it is of no file. nil if the file cannot be read.
 local function text_of(f)
-  local where = debug.getinfo and debug.getinfo(f, "S")
-  local file = where and where.source:sub(1, 1) == "@" and io.open(where.source:sub(2))
-  if not file then return string.dump(f, true) end
+  local where = getinfo(f, "S")
+  if where.source:sub(1, 1) ~= "@" then return dump(f, true) end
+  local file = io.open(where.source:sub(2))
+  if not file then return nil end
   local lines, number = {}, 0
   for line in file:lines() do
     number = number + 1
@@ -24,7 +27,7 @@ local lua_source = {}
 -- A fingerprint of a function's source; nil where it cannot be read.
 function lua_source.text(f)
   local good, text = pcall(text_of, f)
-  return good and runtime.files.checksum(text) or nil
+  return good and text and runtime.files.checksum(text) or nil
 end
 
 -- The object, remembered with the function that it was made of and its parameters.
@@ -33,10 +36,16 @@ function lua_source.remember(object, f, params)
   return object
 end
 
--- The fingerprint and the parameters of what is written in Lua; nil for a kernel or map of the library.
+-- The fingerprint and the parameters of what is written in Lua; nil for a kernel or map of the library. The file of its
+-- function must be readable.
 function lua_source.of(object)
   local entry = known[object]
-  if entry then return entry.source or "unknown", entry.params end
+  if not entry then return nil end
+  if not entry.source then
+    error(("the source of '%s' cannot be read here, and a model file names it by that; in the sandbox, --allow its folder")
+      :format(object.name), 0)
+  end
+  return entry.source, entry.params
 end
 
 return lua_source
