@@ -40,7 +40,8 @@ void replace(sol::table table, const char* key, const std::string& name, Checked
 }
 
 void refuse(sol::table table, const char* key, const std::string& name) {
-  replace(table, key, name, [name](lua_State*) -> int { fail("{}: not available in the sandbox (kbcd --sandbox)", name); });
+  replace(table, key, name,
+          [name](lua_State*) -> int { fail("{}: not available in the sandbox (kbcd --sandbox)", name); });
 }
 
 // nil, the message and EACCES, as io.open and os.remove return them.
