@@ -34,7 +34,8 @@ local function model_of(run, m, bytes)
   local stays = o.partition == "fixed" and o.epochs > 1 and o.keep ~= "none"
   m.keep, m.b = stays and o.keep or nil, o.b  -- a block that does not stay is kept for its step
   memory_check(run.owner, X, o, {
-    columns = run.columns, count = count, distributed = all_rows and o.partition ~= "fixed" and 4 or all_rows and 5 or 4,
+    columns = run.columns, count = count,
+    distributed = (all_rows and o.partition == "fixed" and 5 or 4) + (o.checkpoint and 1 or 0),
     replicated = all_rows and 0 or 3, bytes = bytes or 0, systems = not run.blocks and 0 or m.map and 1 or m.centers and 2
   or kbcd.threads(), })
   m.coefficients = Matrix.zeros(all_rows and X.local_n or count, run.columns)
