@@ -6,12 +6,9 @@ local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local padded = require "kbcd.support.pad"
 local arguments = require "kbcd.command.training_arguments"
-local streams = require "kbcd.support.streams"
-local types = kbcd.argument_types
 
 local parser = kbcd.arguments("compare", "Runs methods on the same data and draws the paper's pictures of them.")
 arguments.add_data(parser)
-parser:option("--rows", "Train on so many random rows alone.", nil, types.count)
 parser:option("-o --output", "Folder for the logs and the page, report.html.", "compare")
 parser:option("--title", "Title of the page.", "kbcd compare")
 arguments.add_methods(parser)
@@ -34,11 +31,6 @@ end
 local function read_data()
   local data = kbcd.training_data(o)
   if not data.test then error("a test set or a held-out share is needed to compare by; raise --hold-out", 0) end
-  if o.rows then
-    if o.rows > data.X.n then error(("--rows %d: at most the %d training rows expected"):format(o.rows, data.X.n), 0) end
-    local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = streams.rows })
-    data.X, data.y = data.X:subset(I), data.y:subset(I)
-  end
   return kbcd.training_data.prepare(data, o.preprocess)
 end
 

@@ -105,6 +105,7 @@ local function main()
     end
   end
 
+  if last.epoch < last.epochs then say("the model changes by less than tol: it ends after %d epochs", last.epoch) end
   local best = scoring.best(last.test_error or last.train_error)
 
   local options = { held_out = data.held_out or 0, data = data.source }

@@ -83,7 +83,7 @@ local function main()
       local set = type(fold) == "function" and fold() or fold
       local algorithm, given = arguments.algorithm(parser, o, set.X.n)
       given.lambda = o.lambda
-      if algorithm.schema.jitter then given.jitter = true end
+      if algorithm.schema.jitter and given.jitter == nil then given.jitter = "auto" end
       settings = kbcd.choices(o, set, algorithm, given)
       settings.given_b = given.b
       local last

@@ -56,9 +56,10 @@ void bind_operators(sol::state_view lua, Type& type) {
   };
   type[sol::meta_function::division] = [](sol::this_state L, sol::object a, sol::object b) {
     Timer timer(elementwise());
-    if (!a.is<Matrix>() || !is_number(b)) cannot("divide", "by", L);
-    Matrix m = a.as<Matrix&>().clone();
-    scale(m, 1 / b.as<double>());
+    if (!(a.is<Matrix>() && is_number(b)) && !(is_number(a) && b.is<Matrix>())) cannot("divide", "by", L);
+    Matrix m = (a.is<Matrix>() ? a : b).as<Matrix&>().clone();
+    if (b.is<Matrix>()) power(m, -1);
+    scale(m, b.is<Matrix>() ? a.as<double>() : 1 / b.as<double>());
     return m;
   };
   type[sol::meta_function::power_of] = [](sol::this_state L, sol::object a, sol::object b) {
@@ -78,8 +79,9 @@ void bind_operators(sol::state_view lua, Type& type) {
     Timer timer(elementwise());
     return a.same_shape(b) && largest_difference(a, b) == 0;
   };
-  document(lua, "Matrix operators", "A + B, A - B, A * B, A * x, A / x, A ^ x, -A, A == B",
-           "Operators allocate their result. * is the product of matrices; ^ is elementwise; == is exact.");
+  document(
+      lua, "Matrix operators", "A + B, A - B, A * B, A + x, x - A, A * x, A / x, x / A, A ^ x, -A, A == B",
+      "Operators allocate their result; x is a number. * is the product of matrices; ^ and x / A are elementwise; == is exact.");
   def(lua, type, "Matrix:equals(B [, tolerance])", "No element differs by more than the tolerance (1e-12).",
       [](const Matrix& a, const Matrix& b, sol::optional<double> tolerance) {
         return a.same_shape(b) && largest_difference(a, b) <= tolerance.value_or(1e-12);

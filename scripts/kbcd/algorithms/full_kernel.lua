@@ -35,4 +35,4 @@ return kbcd.algorithm("full_kernel", {
     end,
     fitted = function() return lambda:each(Y) - nl * alpha end,  -- of a block, after its step
   }
-end, { up_to = 60000 })
+end, { up_to = 60000, fixed_if_kept = true })

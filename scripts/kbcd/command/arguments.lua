@@ -34,6 +34,7 @@ return function(name, description)
   end
 
   parser:flag("-h --help", "Show this help."):action(function() leave(io.stdout, parser:get_help(), 0) end)
+  function parser.fail(_, message) leave(io.stderr, "kbcd " .. name .. ": " .. message, 1) end
   function parser:error(message) leave(io.stderr, self:get_usage() .. "\n\nkbcd " .. name .. ": " .. message, 1) end
   return parser
 end

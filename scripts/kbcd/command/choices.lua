@@ -53,7 +53,7 @@ return function(o, data, algorithm, given)
 
   if not options.lambda then
     options.lambda = { 1e-4, 1e-5, 1e-6, 1e-7 }
-    if schema.jitter then options.jitter = true end
+    if schema.jitter and options.jitter == nil then options.jitter = "auto" end
     chosen("lambda = 1e-4, 1e-5, 1e-6, 1e-7%s", schema.jitter and ", with jitter" or "")
   end
   local count = s.p or X.n
@@ -62,21 +62,24 @@ return function(o, data, algorithm, given)
       error(("--b %d: at most %d, the number of %s, expected"):format(options.b, count,
         s.p and "centres or features" or "rows"), 0)
     end
+    -- What the method declares is its choice.
+    local declared = algorithm.declared
     if not options.b then
-      options.b = block_size(X, count)
+      options.b = declared.b == nil and block_size(X, count) or nil
+      if type(declared.b) == "number" then options.b = declared.b end
+      if type(declared.b) == "function" then options.b = declared.b(X) end
       chosen("b = %d", options.b)
     end
     s.b = options.b
     local fits = options.partition ~= "fresh" and blocks_fit(X, s.p, options.keep or schema.keep[2])
+    options.epochs = options.epochs or declared.epochs
     if not options.epochs then
       options.epochs = s.b >= count and 1 or fits and 8 or 3  -- epochs cost little when the blocks are kept
       chosen("%d epoch%s", options.epochs, options.epochs == 1 and "" or "s")
     end
-    if not options.partition and options.epochs > 1 then
-      options.partition = fits and "fixed" or schema.partition[2]
-      if schema.partition[2] == "fresh" then
-        chosen(fits and "a fixed partition (the kernel fits in memory)" or "a fresh partition each epoch")
-      end
+    if not options.partition and algorithm.fixed_if_kept and options.epochs > 1 then
+      options.partition = fits and "fixed" or nil
+      chosen(fits and "a fixed partition (the kernel fits in memory)" or "a fresh partition each epoch")
     end
   end
   s.options = options

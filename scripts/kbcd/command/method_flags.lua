@@ -96,7 +96,11 @@ return function(parser, algorithms, several, except)
     if flag.entry.kind == "flag" and flag.entry[2] then flag.key, flag.value = "no_" .. flag.key, false end
     local text, default = flag.entry.about ~= "" and flag.entry.about or flag.name, flag.entry[2]
     local shown = (type(default) == "number" or type(default) == "string") and ("; %s unless given"):format(default) or ""
-    if chosen[flag.name] then shown = "; chosen for the data unless given" end
+    local declared = false
+    for _, owner in ipairs(flag.owners) do declared = declared or owner.declared[flag.name] ~= nil end
+    if chosen[flag.name] and (not declared or flag.name == "p" or flag.owners[1].fixed_if_kept) then
+      shown = "; chosen for the data unless given"
+    end
     local of = #flag.owners < #algorithms and owners_text(flag) or ""
     local note = (of .. shown):gsub("^; ", "")
     flag.help = text:gsub("^%l", string.upper) .. (note ~= "" and (" (%s)"):format(note) or "") .. "."

@@ -29,6 +29,6 @@ return function(o, words, best)
   add("--p", s.p)
   add("--b", not o.folds and s.b or s.given_b)
   for _, word in ipairs(words) do add(word[1], word[2]) end
-  add("--jitter", s.options.jitter)
+  add("--jitter", s.options.jitter and true)
   return table.concat(parts, " ") .. " --model model.h5"
 end

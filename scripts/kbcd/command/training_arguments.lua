@@ -29,6 +29,7 @@ function training_arguments.add_data(parser)
     parser:flag("--standardize", "Columns to mean 0 and variance 1."),
     parser:flag("--scale01", "Columns to 0..1."),
     parser:flag("--unit-norm", "Rows to length 1."))
+  parser:option("--rows", "Train on so many random rows alone.", nil, types.count)
   parser:flag("--shuffle", "Training rows in a random order, which the seed decides.")
   load_flags.add(parser)
 end
@@ -45,6 +46,12 @@ local function word_after(option)
     if word == option then return arg[i + 1] end
     if word:sub(1, #option + 1) == option .. "=" then return word:sub(#option + 2) end
   end
+end
+
+-- What is wrong with a method's name is a matter of options; what is wrong in its file is not.
+local function refuse_method(parser, message)
+  if tostring(message):find("^%-%-method") then parser:error(tostring(message)) end
+  parser:fail(without_places(message))
 end
 
 -- An unknown option is reported with the methods that have it.
@@ -69,7 +76,7 @@ function training_arguments.add_method(parser, except)
     "of rows). Its options are flags: --method NAME --help lists them."):argname("NAME|FILE")
   local named = word_after("--method")
   local good, found = pcall(function() return named and { methods.find(named) } or methods.for_rows(1) end)
-  if not good then parser:error(without_places(found)) end
+  if not good then refuse_method(parser, found) end
   training_arguments.candidates = found
   training_arguments.flags = method_flags(parser, found, nil, except)
   name_methods(parser, named)
@@ -84,7 +91,7 @@ function training_arguments.add_methods(parser)
     if not named then found = methods.all() end
     for name in (named and named .. "," or ""):gmatch("(.-),") do found[#found + 1] = methods.find(name) end
   end)
-  if not good then parser:error(without_places(message):gsub("^%-%-method ", "--methods: ")) end
+  if not good then refuse_method(parser, (tostring(message):gsub("^%-%-method ", "--methods: "))) end
   local seen = {}
   for _, algorithm in ipairs(found) do
     if seen[algorithm.name] then parser:error(("--methods: two algorithms are called %s"):format(algorithm.name)) end

@@ -123,6 +123,11 @@ local function read(_, o)
   end
   if o.shuffle then shuffle(data, o.seed) end
   if not data.test and not o.folds then hold_out(data, o.hold_out or 0.1, o.seed) end
+  if o.rows then
+    if o.rows > data.X.n then error(("--rows %d: at most the %d training rows expected"):format(o.rows, data.X.n), 0) end
+    local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = streams.rows })
+    data.X, data.y = data.X:subset(I), data.y:subset(I)
+  end
   return data
 end
 

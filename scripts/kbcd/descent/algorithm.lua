@@ -18,13 +18,14 @@ local sorted_keys = require "kbcd.support.sorted_keys"
 runtime.docs.algorithm = [[algorithm(name, options, setup)
 Declares an algorithm; what it gives is called as mine(X, Y, o) for an iterator of steps, and `kbcd train --method
 ./mine.lua` takes the file that returns it. options: [1] is a text, "Title: what it does"; the others are its options by
-name, each the name of a kind ("kernel", "map", "count", "positive", "not_negative", "number", "flag", "text", "index",
-"data", "function"), a default (a number, true or false), { kind or default, "what it is for", default = … } or { choices =
-{ … } }. They are checked, and become flags of the commands. Every algorithm also has lambda, epochs, tol, seed, keep,
-test, checkpoint, start, targets, weights, centers (where it has p), and unless it says b = false: b, partition, jitter,
-choose (help "algorithm options"). setup(X, Y, o, run) makes the model and the state (help "run") and returns a table:
-  step(B, K_b, solve, P): a step on block B (an Index of rows, centres or features), with K_b = K([n], B) or Z([n], B). It
-    changes the coefficients' rows B and returns the change, a Matrix on every rank; or declare dense = true, if it changes
+name, each the name of a kind ("kernel", "map", "count", "positive", "not_negative", "number", "seed", "flag", "text",
+"index", "data", "matrix", "model", "function"), a default (a number, true or false), { kind or default, "what it is
+for", default = … } or { choices = { … } }. They are checked, and become flags of the commands. Every algorithm also has
+lambda, epochs, tol, seed, keep, test, checkpoint, start, targets, weights, centers (where it has p), and unless it says
+b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, o, run) makes the model and the state
+(help "run") and returns a table:
+  step(B, K_b, solve, P): a step on block B (an Index of rows, centres or features), with K_b = K([n], B) or Z([n], B).
+    It changes the coefficients' rows B and returns the change, a Matrix on every rank; or declare dense = true, if it changes
     others, too. P is K_b'E over all ranks, where residual = E is declared.
   system(K_b): what solve(R) solves: a formula such as K_b:t() * K_b + n*lambda (also K_b:gram "f64", K_b:square() = K(B, B)).
     solve(R) gives H^-1 R; solve(R, old) gives H^-1 R - old and knows the block's residual.
@@ -89,7 +90,9 @@ local function schema_of(name, declared)
     schema.b = { options.maybe(options.count), false, kind = "count", about = "block size" }
     schema.partition = { options.one_of("fixed", "fresh"), "fixed", kind = "choice", choices = { "fixed", "fresh" },
       about = "blocks that stay, or new ones each epoch" }
-    schema.jitter = { options.flag, false, kind = "flag", about = "help systems that are not positive definite" }
+    -- "auto": true where the algorithm has a system.
+    schema.jitter = { function(x) return x ~= "auto" and options.flag(x) or nil end, false, kind = "flag",
+      about = "help systems that are not positive definite" }
     schema.choose = { options.maybe(options["function"]), false }
   end
   if declared.p ~= nil and declared.kernel then
@@ -101,6 +104,10 @@ local function schema_of(name, declared)
   for option, entry in pairs(declared) do
     if type(option) == "string" and not (option == "b" and entry == false) then
       if schema[option] and schema[option].kind and type(entry) ~= "table" then
+        local expected = type(entry) ~= "function" and schema[option][1](entry)
+        if expected then
+          error(("%s: option %s: %s expected as its default, got %s"):format(name, option, expected, tostring(entry)), 0)
+        end
         schema[option][2] = entry  -- another default
       else
         schema[option] = options.declared(name, option, entry)
@@ -126,6 +133,7 @@ local function checked(run, method)
       refuse("setup returned %s = %s; a %s expected", field, runtime.type(value), kind)
     end
   end
+  if method.step and method.iterate then refuse("setup returned step and iterate; one of them expected") end
   if run.blocks and not method.step then refuse("setup returned no step (or declare b = false, and return iterate)") end
   if not run.blocks and not method.iterate then refuse("setup returned no iterate; it declares b = false") end
   if method.residual and (method.residual.nrows ~= run.X.local_n or method.residual.ncols ~= run.columns) then
@@ -133,7 +141,8 @@ local function checked(run, method)
       method.residual.nrows, method.residual.ncols)
   end
   if method.residual and not method.fitted then refuse("setup returned residual, and no fitted(E)") end
-  if run.o.jitter and not method.system then refuse("option jitter: this algorithm has no system to add it to") end
+  if run.o.jitter == true and not method.system then refuse("option jitter: this algorithm has no system to add it to") end
+  if run.o.jitter == "auto" then run.o.jitter = method.system ~= nil end
   if method.iterate then method.dense = true end
   if run.scale and method.iterate and not method.weights then
     refuse("option weights: this algorithm does not take weights")
@@ -212,7 +221,8 @@ local Algorithm = {
   __tostring = function(a) return ("algorithm %s: %s"):format(a.name, a.about) end,
 }
 
--- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n).
+-- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n), fixed_if_kept
+-- (true: the commands take a fixed partition where all blocks stay in memory, whatever the default is).
 return function(name, declared, setup, more)
   if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
     error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)
@@ -224,7 +234,8 @@ return function(name, declared, setup, more)
   local schema, own = schema_of("algorithm " .. name, declared)
   local algorithm = setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
-    setup = setup, up_to = more and more.up_to, source = lua_source.text(setup), blocks = declared.b ~= false,
+    setup = setup, up_to = more and more.up_to, fixed_if_kept = more and more.fixed_if_kept,
+    source = lua_source.text(setup), blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
   }, Algorithm)
   return algorithm

@@ -16,7 +16,8 @@ alone.]]
 return function(run, method, systems)
   local o, model = run.o, run.model
   local count = math.ceil(model.count / o.b)
-  local order, size = run.replicated("order", Matrix.zeros(1, count)), run.replicated("size", Matrix.full(1, count, 1e300))
+  local order = run.own("replicated", "order", Matrix.zeros(1, count))
+  local size = run.own("replicated", "size", Matrix.full(1, count, 1e300))
   local visits, blocks, epoch, c = nil, {}, 0, {}
 
   -- The block of number i as the step `done` visits it.

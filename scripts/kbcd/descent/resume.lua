@@ -25,8 +25,8 @@ return function(run)
   if run.scale then
     settings["fingerprint of weights"] = kbcd.DataSet.local_part(run.X.n, run.scale):fingerprint()
   end
-  run.replicated("at", at)
-  if o.targets then run.distributed("Y", run.Y) end
+  run.own("replicated", "at", at)
+  if o.targets then run.own("distributed", "Y", run.Y) end
   run.resumed = checkpoint:take_up(settings, run.state)
   if run.resumed then checkpoint.resumed = { epoch = at(1, 1), block = at(1, 2) } end
 

@@ -15,14 +15,15 @@ What setup(X, Y, o, run) of an algorithm gets. run.kernel_model(kernel [, J, byt
 or w, zero at first (or as the option `start` says): this rank's rows where the model is of all rows, else all rows on every
 rank, k columns for each lambda. run.centers(p, kernel) draws p rows of X as the options say. run.distributed(name, A) and
 run.replicated(name, A) declare a Matrix of this rank's rows, and one that every rank has, as state: it is saved and
-restored with a checkpoint, so change it in place. run.columns is the number of columns of all models together. bytes: what
-else setup will allocate on a rank, for the check of memory before the run.]]
+restored with a checkpoint, so change it in place. run.columns is the number of columns of all models together; run.epoch
+and run.t (of all steps, from 1) count in steps. bytes: what else setup will allocate on a rank, for the check of memory
+before the run.]]
 
 local methods = {}
 
 -- The model of the run; b, and what it needs in memory, are known now. bytes: what else setup will allocate on a rank.
 local function model_of(run, m, bytes)
-  if run.model then error(run.owner .. ": setup has made two models; one expected", 3) end
+  if run.model then error(("%s: setup has made two models; one expected (%s)"):format(run.owner, run.place), 0) end
   local X, o, lambda = run.X, run.o, run.lambda
   m.X, m.lambda, m.scale = X, lambda, run.scale
   local all_rows = m.kernel and not m.centers
@@ -40,7 +41,7 @@ local function model_of(run, m, bytes)
   or kbcd.threads(), })
   m.coefficients = Matrix.zeros(all_rows and X.local_n or count, run.columns)
   run.model = Model.new(m)
-  methods[all_rows and "distributed" or "replicated"](run, "coefficients", m.coefficients)
+  methods.own(run, all_rows and "distributed" or "replicated", "coefficients", m.coefficients)
   if o.start then warm_start(run, o.start) end
   return run.model
 end
@@ -48,13 +49,32 @@ end
 function methods.kernel_model(run, kernel, J, bytes) return model_of(run, { kernel = kernel, centers = J }, bytes) end
 function methods.feature_model(run, map, bytes) return model_of(run, { map = map }, bytes) end
 
-function methods.distributed(run, name, A)
-  run.state.distributed[name] = A
+-- States of setup have their own names; the driver's begin with "kbcd ".
+local function declare(run, group, name, A)
+  local function refuse(text, ...) error(("%s: run.%s: %s (%s)"):format(run.owner, group, text:format(...), run.place), 0) end
+  if type(name) ~= "string" or not name:match("^[%w_]+$") then
+    refuse("a name of letters and digits expected, got %s", tostring(name))
+  end
+  if kbcd.type(A) ~= "Matrix" then refuse("%s: a Matrix expected, got %s", name, kbcd.type(A)) end
+  if run.state.distributed[name] or run.state.replicated[name] then refuse("there is a state '%s' already", name) end
+  run.state[group][name] = A
   return A
 end
 
-function methods.replicated(run, name, A)
-  run.state.replicated[name] = A
+function methods.distributed(run, name, A)
+  declare(run, "distributed", name, A)
+  if A.nrows ~= run.X.local_n then
+    error(("%s: run.distributed: %s: this rank's %d rows (X.local_n) expected, got %d (%s)"):format(run.owner, name,
+      run.X.local_n, A.nrows, run.place), 0)
+  end
+  return A
+end
+
+function methods.replicated(run, name, A) return declare(run, "replicated", name, A) end
+
+-- The driver's own state.
+function methods.own(run, group, name, A)
+  run.state[group]["kbcd " .. name] = A
   return A
 end
 

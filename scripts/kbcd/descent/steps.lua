@@ -30,12 +30,12 @@ return function(run, method)
   local owner, L, k = run.owner, lambda.count, lambda.k
   local visits, converged = {}, false
   -- For each λ of the blocks so far of this epoch: |Δ|², |α|², |residual|²; and |Y|² of these blocks.
-  local sums = run.replicated("sums", Matrix.zeros(L, 4))
+  local sums = run.own("replicated", "sums", Matrix.zeros(L, 4))
   local systems = method.step and new_systems(run, method)
   local choose = o.choose and chosen_visits(run, method, systems)
   local follow = o.test and test_follower(run)
   -- The coefficients at the start of the epoch, where steps change all of them.
-  local before = method.dense and run[model.distributed and "distributed" or "replicated"]("before",
+  local before = method.dense and run.own(model.distributed and "distributed" or "replicated", "before",
     model.coefficients:clone())
   local size_of_Y = kbcd.allreduce(Y:norm() ^ 2)
   local sizes = {}  -- |Y_b|² of each block of the epoch
@@ -89,7 +89,8 @@ return function(run, method)
     for _, x in ipairs{ ... } do
       if x ~= x or x == math.huge then
         error(("%s: block %d of epoch %d gave a model that is not finite (lambda = %g); raise lambda, scale the data or " ..
-          "the targets, or use f64"):format(owner, done, epoch, lambda[l]), 0)
+          "the targets, use f64, or make the step of a method with step lengths smaller"):format(owner, done, epoch,
+          lambda[l]), 0)
       end
     end
   end
@@ -125,7 +126,7 @@ return function(run, method)
     if not method.step then return method.iterate(epoch) end
     local K_b, more = systems.begin(block)
     local Delta = method.step(block.I, K_b, systems.solve, more)
-    if not Delta then return nil end
+    if kbcd.type(Delta) ~= "Matrix" then return Delta end
     if systems.old then return Delta, systems.old + Delta end
     return Delta, model.distributed and model:rows(block.I) or model.coefficients:take(block.I)
   end
@@ -135,9 +136,13 @@ return function(run, method)
     if save and done > 0 then save(epoch, done, seconds) end
     if done == #visits then start_epoch() end
     done = done + 1
+    run.epoch, run.t = epoch, (epoch - 1) * #visits + done
     local start, block = kbcd.now(), choose and choose.next(done) or visits[done]
     if done == 1 and before then before:copy(model.coefficients) end
     local Delta, now = advance(block)
+    if Delta ~= nil and kbcd.type(Delta) ~= "Matrix" then
+      error(("%s: step must return a Matrix or nothing, got %s (%s)"):format(owner, kbcd.type(Delta), run.place), 0)
+    end
     if method.step and not Delta and not method.dense then
       error(("%s: step must return the change of its rows of the coefficients, a Matrix; or declare dense = true, where " ..
         "it changes others, too (%s)"):format(owner, run.place), 0)
@@ -148,7 +153,7 @@ return function(run, method)
     local change = changes(Delta, now, residual)
     local largest = 0
     for _, c in ipairs(change or {}) do largest = math.max(largest, c) end
-    converged = done == #visits and kbcd.allreduce_max(largest) <= o.tol  -- the ranks must agree
+    converged = o.tol > 0 and done == #visits and kbcd.allreduce_max(largest) <= o.tol  -- the ranks must agree
     local ends = converged or epoch == o.epochs and done == #visits
     if ends and systems then systems.finish() end
     local scores = follow and follow.scores()

@@ -40,7 +40,7 @@ return function(run, method)
   local ahead = terms and (o.choose and 1 or terms.gram and whole_blocks_ahead(X, o.b) or centers_ahead(X, o.b))
   -- Where a run may resume: the right-hand sides of the last visits, filled before a save.
   local rights = o.checkpoint and terms and keep_factors and model.distributed and
-    run.distributed("rights", Matrix.zeros(X.local_n, run.columns))
+    run.own("distributed", "rights", Matrix.zeros(X.local_n, run.columns))
   -- By number of block: { K_b, here }, and { root, kept, list (on the root, a Factor a λ), right (of the last visit) }.
   local held, factors = {}, {}
   local now, fused  -- the block of the step at hand; its K_bᵀE, if it came with the Gram
@@ -166,6 +166,7 @@ return function(run, method)
   -- For each λ, its columns of `right` solved with H_λ: on every rank the result of the one that has the factor. With `old`,
   -- what to add to `old` to get there; |H Δ|² for each λ are the squares of the residual before the step.
   function systems.solve(right, old)
+    if not terms then error(("%s: solve: setup returned no system (%s)"):format(run.owner, run.place), 0) end
     local entry, Delta = factors[now.number], Matrix.zeros(right.nrows, right.ncols)
     local squares = old and Matrix.zeros(1, L)
     local first = old and old:norm() == 0  -- then H α_b = 0

@@ -10,7 +10,7 @@ return function(run)
   if test.d ~= run.X.d then
     error(("%s: option test: rows of %d numbers expected, as in X, got rows of %d"):format(run.owner, run.X.d, test.d), 0)
   end
-  local T = run.distributed("test_scores", kbcd.Matrix.zeros(test.local_n, run.columns))
+  local T = run.own("distributed", "test_scores", kbcd.Matrix.zeros(test.local_n, run.columns))
   local kept = o.partition == "fixed" and o.epochs > 1 and o.keep ~= "none"
   local known = true  -- whether T is of the model as it is now
   if o.start then T:copy(model:scores(test, model.coefficients)) end

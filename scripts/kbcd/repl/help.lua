@@ -116,7 +116,7 @@ local function entry(text)
   local function finish() lines[#lines + 1] = fill(table.concat(part, " "), "    " .. indent) end
   for line in (body .. "\n"):gmatch("(.-)\n") do
     local blanks = line:match("^  +")
-    if blanks then
+    if blanks and not (indent ~= "" and #blanks > #indent) then  -- a deeper one continues the line above
       finish()
       part, indent = {}, blanks
     end

@@ -133,7 +133,7 @@ test("options that are none, or cannot be, are refused by name", function()
   end
   refuses("kbcd compare --x X.csv -o no", "--x and --y")
   refuses("kbcd compare --x X.csv --y t.csv --hold-out 0 -o no", "test set", "--hold-out")
-  refuses("kbcd compare " .. files .. "-o X.csv/folder", "X.csv/folder", "cannot be written")
+  refuses("kbcd compare " .. files .. "-o X.csv/folder", "X.csv/folder", "the folder cannot be made")
   refuses("mpi 3 compare --x X.csv --y tt.csv -o no", "X.csv has 120 rows", "tt.csv has 30")
   has(succeeds("kbcd compare --help").out, "Usage: kbcd compare", "--methods")
 end)

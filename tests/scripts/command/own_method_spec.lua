@@ -81,6 +81,43 @@ test("a start from another model file, also when the data has grown", function()
   refuses(full .. "--data d.csv --start d.csv --model x.h5", "d.csv")
 end)
 
+-- Steps of a given length on blocks, without a system: what the commands choose must fit it.
+shell.write("mine/steps.lua", [[
+local kbcd = require "kbcd"
+return kbcd.algorithm("steps", {
+  "steps: coordinate descent with a step length", map = "map", rate = { "positive", "step length", default = 0.5 },
+  epochs = 5, b = function(X) return 11 end, partition = "fresh", fast = true,
+}, function(X, Y, o, run)
+  local w, nl = run.feature_model(o.map).coefficients, X.n * o.lambda
+  local E = run.distributed("E", o.lambda:each(Y))
+  return {
+    residual = E,
+    step = function(B, Z_b, _, P)
+      local Delta = (P - nl * w:take(B)):scale(o.fast and o.rate / X.n or 0)
+      w:add_rows(B, Delta)
+      E:sub(Z_b * Delta)
+      return Delta
+    end,
+    fitted = function(R) return o.lambda:each(Y) - R end,
+  }
+end)
+]])
+
+test("commands choose only what a method does not declare, and what it can use", function()
+  local train = "kbcd --threads 1 train --data d.csv --label 5 --method mine/steps.lua --p 40 --model steps.h5 "
+  local out = succeeds(train .. "--log steps.jsonl").out
+  has(out, "epoch 5/5", "b = 11", "lambda = 0.0001")
+  has(shell.read(shell.tmp .. "/steps.jsonl"), '"partition":"fresh"', '"b":11', '"fast":true')
+  has(succeeds("kbcd train --method mine/steps.lua --help").out, "5 unless given", "--no-fast")
+  succeeds(train .. "--no-fast --lambda 1e-3 --epochs 2 --rows 100 --log slow.jsonl")
+  has(shell.read(shell.tmp .. "/slow.jsonl"), '"n":100')
+  has(succeeds("kbcd tune --data d.csv --label 5 --method mine/steps.lua --p 40 --sigma 1,2 --epochs 2").out, "best: sigma")
+  refuses(train .. "--jitter", "jitter", "no system", "steps.lua")
+  local wrong = shell.read(shell.tmp .. "/mine/steps.lua"):gsub("E:sub%(Z_b %* Delta%)", "E:sub(Delta)")
+  shell.write("mine/wrong_shape.lua", wrong)
+  refuses(train:gsub("steps.lua", "wrong_shape.lua"), "wrong_shape.lua:13: ", "shapes")
+end)
+
 test("what is wrong with a file is named", function()
   shell.write("bad1.lua", "return 3\n")
   refuses("kbcd " .. common .. "--method ./bad1.lua --model x.h5", "./bad1.lua", "kbcd.algorithm", "number")
@@ -96,6 +133,9 @@ return kbcd.algorithm("bad", { "bad: no step", kernel = "kernel", p = 10 }, func
   return { stepp = function() end }
 end)
 ]])
+  shell.write("bad4.lua", "local x\nreturn x.y\n")
+  local result = refuses("kbcd " .. common .. "--method ./bad4.lua --model x.h5", "bad4.lua:2", "attempt to index")
+  assert(not result.err:find("Usage", 1, true), result.err)
   refuses("kbcd --threads 1 train --data d.csv --label 5 --method ./bad3.lua --model x.h5", "bad", "'stepp'", "bad3.lua:2")
   -- `require` finds what lies beside the file.
   shell.write("mine/part.lua", "return 7\n")
