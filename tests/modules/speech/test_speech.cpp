@@ -2,7 +2,6 @@
 #include <complex>
 #include <numbers>
 
-#include "tests/support/files.hpp"
 #include "modules/data/spread.hpp"
 #include "modules/speech/context.hpp"
 #include "modules/speech/frames.hpp"
@@ -10,6 +9,7 @@
 #include "modules/speech/mel.hpp"
 #include "modules/speech/sound.hpp"
 #include "modules/speech/spectrum.hpp"
+#include "tests/support/files.hpp"
 
 namespace kbcd::tests {
 namespace {

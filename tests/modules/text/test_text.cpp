@@ -5,10 +5,10 @@
 #include <map>
 
 #include "core/comm.hpp"
-#include "tests/support/files.hpp"
 #include "modules/data/text_reader.hpp"
 #include "modules/text/hashing.hpp"
 #include "modules/text/vocabulary.hpp"
+#include "tests/support/files.hpp"
 
 namespace kbcd::tests {
 namespace {

@@ -4,8 +4,8 @@
 #include "core/blas.hpp"
 #include "core/random.hpp"
 #include "core/tiles.hpp"
-#include "tests/support/files.hpp"
 #include "modules/vision/convolution.hpp"
+#include "tests/support/files.hpp"
 
 namespace kbcd::tests {
 namespace {

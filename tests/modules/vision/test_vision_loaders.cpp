@@ -1,8 +1,8 @@
 // Pictures in files: CIFAR's batches and folders of PNG, against files that are written here, good and damaged.
 #include <png.h>
 
-#include "tests/support/files.hpp"
 #include "modules/vision/image_loader.hpp"
+#include "tests/support/files.hpp"
 
 namespace kbcd::tests {
 namespace {
