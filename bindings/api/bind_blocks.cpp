@@ -65,12 +65,13 @@ std::optional<Index> rows_option(const Options& options) {
 
 void bind_block(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Block>("Block", sol::no_constructor);
-  document(lua, "Block", "B:t() * A, B * D",
-           "The n x b operator that KernelBlock and RandomFeaturesBlock give, this rank's rows of it. B:t() "
-           "* A is this\n"
-           "rank's part of a sum over the ranks (allreduce it); B * D is this rank's rows. Both are f64.\n"
-           "It is computed at the first product, kept while it fits the memory budget, else computed anew in "
-           "panels.");
+  document(
+      lua, "Block", "B:t() * A, B * D",
+      "The n x b operator that KernelBlock and RandomFeaturesBlock give, this rank's rows of it. B:t() "
+      "* A is this\n"
+      "rank's part of a sum over the ranks (allreduce it); B * D is this rank's rows. Both are f64, with the rounding of the block's own precision.\n"
+      "It is computed at the first product, kept while it fits the memory budget, else computed anew in "
+      "panels.");
   def_field(type, "nrows", "This rank's rows.", [](const Block& b) { return b.rows(); });
   def_field(type, "ncols", "The columns.", &Block::cols);
   def_field(type, "dtype", "\"f32\" or \"f64\".", [](const Block& b) { return name(b.dtype()); });

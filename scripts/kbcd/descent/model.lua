@@ -15,7 +15,8 @@ runtime.docs.Model = [[Model{ kernel, X, coefficients, … } or Model{ map, X, c
 f(x) = K(x, X) A of a kernel, or f(x) = z(x) A of a feature map, for rows like those of the DataSet X. coefficients: of a
 kernel, this rank's rows of X; with `centers`, an Index of rows of X, a row a centre, on every rank; of a map, all p rows on
 every rank. lambda: a number or a list, for several models side by side (1 unless given). m[l] is the l-th model:
-m[l]:predict(Z), m[l].coefficients, m[l].lambda. Also m.lambdas, m.kernel, m.map, m.centers, m.count.]]
+m[l]:predict(Z), m[l].coefficients, m[l].lambda. Also m.lambdas (a list), m.kernel, m.map, m.centers, m.count (of
+centres or features).]]
 runtime.docs["Model:predict"] = [[Model:predict(Z)
 This rank's rows of the scores of a DataSet: a list with a Matrix for each lambda. m[l]:predict(Z) is one of them.]]
 runtime.docs["Model:fitted"] = [[Model:fitted()
@@ -25,8 +26,8 @@ runtime.docs["Model:save"] = [[Model:save(path [, options])
 Writes a model file, which predict, evaluate and model_file.load read. All ranks call it. options: task ("regress" unless
 given, or "classify"), names (of classes or targets), best (which lambda; 1 unless given), method, metrics, options.]]
 runtime.docs["Model:block"] = [[Model:block(I [, rows])
-The block of the training rows against centres or features I, K([n], I) or Z([n], I), as the driver would make it: kept in
-memory as the options say. rows: an Index, only these rows.]]
+The block of the training rows against the I-th centres or features (not rows of X, where the model has centres), K([n], I)
+or Z([n], I), as the driver would make it: kept in memory as the options say. rows: an Index, only these rows.]]
 runtime.docs["Model:matrix"] = [[Model:matrix([keep])
 The kernel matrix of the training rows and the model's centres, a KernelMatrix; with the weights of the rows, if the run has
 some.]]

@@ -27,7 +27,7 @@ test("a copy of a shipped method gives the same model, to the bit, on 1 to 4 ran
 end)
 
 test("it resumes after kill -9, to the bit, on 1 to 4 ranks", function()
-  local long = common:gsub("--epochs 6", "--epochs 40") .. "--quiet --checkpoint-every 0 "
+  local long = common:gsub("--epochs 6", "--epochs 20") .. "--quiet --checkpoint-every 0 "
   for _, method in ipairs{ "mine/copy.lua", "mine/greedy_nystrom.lua" } do
     for ranks = 1, 4 do
       local what = ("%s on %d ranks"):format(method, ranks)
