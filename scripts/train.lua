@@ -50,10 +50,11 @@ local function main()
   end
   local outputs, inputs = { ["--model"] = o.model, ["--log"] = o.log }, arguments.files(o)
   inputs["--start"] = o.start
-  if wants_checkpoint() then
-    for _, ending in ipairs{ ".checkpoint", ".checkpoint.previous" } do outputs["MODEL" .. ending] = o.model .. ending end
-  end
+  if wants_checkpoint() then outputs["MODEL.checkpoint"] = o.model .. ".checkpoint" end
   kbcd.output_file.check_command(inputs, outputs)
+  -- A job that was killed while it wrote leaves the checkpoint and the previous one as two names of one file.
+  local previous = wants_checkpoint() and o.model .. ".checkpoint.previous" or nil
+  kbcd.output_file.check_command(inputs, { ["MODEL.checkpoint.previous"] = previous })
 
   local scoring = kbcd.scoring
   local data = kbcd.training_data(o)

@@ -40,6 +40,8 @@ test("SIGTERM and SIGINT, once, end the block, save and leave with their status"
     local got = interrupted(alone, settings.full_kernel, model, 0.1, "kill -" .. name .. " $pid")
     spec.equal(got, status, name)
     has(shell.read(shell.tmp .. "/interrupted.log"), ("stopped by signal %d; %s.checkpoint"):format(status - 128, model))
+    -- As a kill between the two steps of a save leaves it: two names of one file.
+    if name == "INT" then succeeds(("ln -f %s.checkpoint %s.checkpoint.previous"):format(model, model)) end
     succeeds(("kbcd %s --resume --model %s"):format(settings.full_kernel, model))
     spec.equal((coefficients(model) - coefficients("full1.h5")):abs():max(), 0, name)
   end
