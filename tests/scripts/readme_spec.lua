@@ -60,8 +60,9 @@ shell.test("algorithms of the README files train, compare and predict as files",
   for _, entry in ipairs(algorithms) do
     local a, common = entry.algorithm, "--data data.csv --label 4 --task regress --epochs 3"
     shell.write(a.name .. ".lua", entry.code .. "\n")
-    shell.succeeds(("kbcd train --method ./%s.lua %s %s --lambda 1e-3,1e-4 --model %s.h5 --quiet"):format(a.name, common,
-      a.blocks and "--p 40 --b 16" or "", a.name))
+    local sized = a.schema.p or a.schema.map
+    shell.succeeds(("kbcd train --method ./%s.lua %s %s %s --lambda 1e-3,1e-4 --model %s.h5 --quiet"):format(a.name, common,
+      sized and "--p 40" or "", a.blocks and "--b 16" or "", a.name))
     local scores = shell.succeeds(("kbcd predict --model %s.h5 --x rows.csv --out -"):format(a.name)).out
     spec.equal(shell.count(scores, "\n"), 7, "rows of scores")
     local compare = ("kbcd compare --methods nystrom,./%s.lua %s --p 40 --b 16 --lambda 1e-3 -o pages"):format(a.name, common)
