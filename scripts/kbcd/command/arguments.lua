@@ -24,6 +24,14 @@ return function(name, description)
     end)
   end
 
+  -- Whether there is an option of this name already.
+  function parser:has(flag)
+    for _, known in ipairs(self._options) do
+      for _, alias in ipairs(known._aliases) do if alias == flag then return true end end
+    end
+    return false
+  end
+
   local function leave(stream, text, status)
     if kbcd.rank() == 0 then
       stream:write(text, "\n")

@@ -8,13 +8,6 @@ local parameter_types = require "kbcd.command.parameter_types"
 
 local function flag_of(key) return "--" .. key:gsub("_", "-") end
 
-local function is_taken(parser, flag)
-  for _, option in ipairs(parser._options) do
-    for _, alias in ipairs(option._aliases) do if alias == flag then return true end end
-  end
-  return false
-end
-
 -- The parameters of all of them by name, each with its owners, in the order of their declarations.
 local function merge(declared)
   local merged, order = {}, {}
@@ -75,7 +68,7 @@ return function(family)
     parser:option("--" .. family.family, ("%s (%s)."):format(text, family.otherwise)):choices(names)
     for _, param in ipairs(params) do
       if not (except and except[param.name]) then
-        param.key = is_taken(parser, flag_of(param.name)) and family.family .. "_" .. param.name or param.name
+        param.key = parser:has(flag_of(param.name)) and family.family .. "_" .. param.name or param.name
         parser:option(flag_of(param.key), help_of(param.owners), nil, converter(param.owners))
       end
     end

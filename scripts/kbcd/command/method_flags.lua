@@ -25,13 +25,6 @@ local function has_kind(algorithms, kind)
   return false
 end
 
-local function is_taken(parser, flag)
-  for _, option in ipairs(parser._options) do
-    for _, alias in ipairs(option._aliases) do if alias == flag then return true end end
-  end
-  return false
-end
-
 -- The options of all methods by name: { name, entry, owners }, those of one kind together.
 local function merged(algorithms)
   local list, by_name = {}, {}
@@ -90,7 +83,7 @@ return function(parser, algorithms, several, except)
   end
   for _, flag in ipairs(all) do
     local plain = "--" .. flag.name:gsub("_", "-")
-    local taken = is_taken(parser, plain)
+    local taken = parser:has(plain)
     flag.flag = taken and ("--%s-%s"):format(flag.owners[1].name:gsub("_", "-"), flag.name:gsub("_", "-")) or plain
     flag.key = flag.flag:sub(3):gsub("-", "_")
     if flag.entry.kind == "flag" and flag.entry[2] then flag.key, flag.value = "no_" .. flag.key, false end

@@ -65,7 +65,7 @@ local function center_names()
   return names
 end
 
--- The options of every algorithm, then its own, which may change a default.
+-- The options of every algorithm and its own, which may change a default; and the names of its own.
 local function schema_of(name, declared)
   local blocks = declared.b ~= false
   local schema = {
@@ -175,7 +175,7 @@ local function add_targets(run, method)
     if not method.fitted then return model:predict(model.X) end
     return run.lambda:split(run.fitted())
   end
-  function run.change_targets(_, epoch)
+  function run.change_targets(epoch)
     local Y = run.o.targets(epoch, function() return run.model:fitted() end)
     if Y == nil then return end
     Y = targets(run.owner .. ": option targets", run.X, Y)
@@ -232,11 +232,10 @@ return function(name, declared, setup, more)
   local about = declared[1] or name
   local where = debug.getinfo and debug.getinfo(setup, "S") or {}
   local schema, own = schema_of("algorithm " .. name, declared)
-  local algorithm = setmetatable({
+  return setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
     setup = setup, up_to = more and more.up_to, fixed_if_kept = more and more.fixed_if_kept,
     source = lua_source.text(setup), blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
   }, Algorithm)
-  return algorithm
 end

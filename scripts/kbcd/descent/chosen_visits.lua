@@ -7,8 +7,8 @@ local Matrix = kbcd.Matrix
 
 runtime.docs.choose = [[choose = function(c) … end
 An option of every algorithm that visits blocks: which block is next. c.blocks is the list of blocks (an Index each) of the
-partition, c.epoch and c.step count from 1, c.steps is the number of steps of an epoch, c.visited[i] tells whether block i
-was visited in this epoch, c.size[i] is the norm of the gradient of block i before its last step (infinite before the
+partition, c.epoch and c.step count from 1, c.steps is the number of steps of an epoch, c.visited[i] is true if block i was
+visited in this epoch, c.size[i] is the norm of the gradient of block i before its last step (infinite before the
 first), and c:gradient(i) computes the gradient of block i now, a Matrix on every rank. It returns the number of a block,
 or an Index of rows, centres or features of its own. All ranks must choose the same; for runs that resume, by these values
 alone.]]

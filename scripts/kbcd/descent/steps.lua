@@ -37,10 +37,9 @@ return function(run, method)
   -- The coefficients at the start of the epoch, where steps change all of them.
   local before = method.dense and run.own(model.distributed and "distributed" or "replicated", "before",
     model.coefficients:clone())
-  local size_of_Y = kbcd.allreduce(Y:norm() ^ 2)
-  local sizes = {}  -- |Y_b|² of each block of the epoch
-
   local epoch, done, seconds, save = resume(run)
+  local function square_of_Y() return kbcd.allreduce(Y:norm() ^ 2) end
+  local size_of_Y, sizes = square_of_Y(), {}  -- |Y|², and |Y_b|² of each block of the epoch
 
   local function begin_epoch()
     visits = not method.step and one_visit or choose and choose.begin(epoch) or
@@ -53,15 +52,17 @@ return function(run, method)
     end
   end
 
-
   if done > 0 then begin_epoch() end
   local log = o.log and logger(run)
 
   local function start_epoch()
     epoch, done = epoch + 1, 0
+    if o.targets and epoch > 1 then
+      run.change_targets(epoch)
+      size_of_Y = square_of_Y()
+    end
     begin_epoch()
     sums:fill(0)
-    if o.targets and epoch > 1 then run.change_targets(method, epoch) end
     if method.start_epoch then method.start_epoch(epoch) end
   end
 
@@ -123,10 +124,14 @@ return function(run, method)
 
   -- One step of the method: Δ of the rows block.I of the coefficients, and these rows after it; nil if all may have changed.
   local function advance(block)
-    if not method.step then return method.iterate(epoch) end
+    if not method.step then method.iterate(epoch) return nil end
     local K_b, more = systems.begin(block)
     local Delta = method.step(block.I, K_b, systems.solve, more)
-    if kbcd.type(Delta) ~= "Matrix" then return Delta end
+    if method.dense then return nil end
+    if kbcd.type(Delta) ~= "Matrix" then
+      error(("%s: step must return the change of its rows of the coefficients, a Matrix, got %s; or declare dense = true, " ..
+        "where it changes others, too (%s)"):format(owner, kbcd.type(Delta), run.place), 0)
+    end
     if systems.old then return Delta, systems.old + Delta end
     return Delta, model.distributed and model:rows(block.I) or model.coefficients:take(block.I)
   end
@@ -140,13 +145,6 @@ return function(run, method)
     local start, block = kbcd.now(), choose and choose.next(done) or visits[done]
     if done == 1 and before then before:copy(model.coefficients) end
     local Delta, now = advance(block)
-    if Delta ~= nil and kbcd.type(Delta) ~= "Matrix" then
-      error(("%s: step must return a Matrix or nothing, got %s (%s)"):format(owner, kbcd.type(Delta), run.place), 0)
-    end
-    if method.step and not Delta and not method.dense then
-      error(("%s: step must return the change of its rows of the coefficients, a Matrix; or declare dense = true, where " ..
-        "it changes others, too (%s)"):format(owner, run.place), 0)
-    end
     seconds = seconds + kbcd.now() - start
     if follow then follow.after(block, Delta, done == #visits) end
     local residual = residuals(block, systems and systems.squares)
