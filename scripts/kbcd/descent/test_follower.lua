@@ -1,6 +1,6 @@
 -- test_follower(run): the scores of the rows of o.test, kept up to date: after a step that changed rows I of the
 -- coefficients by Δ, T ← T + K(test, I) Δ; where a step may change all of them, T = f(test) at the end of an epoch. The
--- blocks of a fixed partition are kept like those of the training rows.
+-- blocks of a fixed partition, or of a method that iterates, are kept like those of the training rows.
 
 local kbcd = require "kbcd"
 
@@ -11,9 +11,19 @@ return function(run)
     error(("%s: option test: rows of %d numbers expected, as in X, got rows of %d"):format(run.owner, run.X.d, test.d), 0)
   end
   local T = run.own("distributed", "test_scores", kbcd.Matrix.zeros(test.local_n, run.columns))
-  local kept = o.partition == "fixed" and o.epochs > 1 and o.keep ~= "none"
+  local kept = o.partition ~= "fresh" and o.epochs > 1 and o.keep ~= "none"
   local known = true  -- whether T is of the model as it is now
   if o.start then T:copy(model:scores(test, model.coefficients)) end
+
+  -- f(test), by blocks that stay like those of a fixed partition.
+  local function score_all()
+    T:fill(0)
+    for i, I in ipairs(kbcd.Index.range(1, model.count):partition(o.b or math.min(2048, model.count))) do
+      local K_b = held[i] or model:block_of(test, I, kept and o.keep or "none")
+      T:add(K_b * model:rows(I))
+      if kept then held[i] = K_b end
+    end
+  end
 
   local follow = {}
 
@@ -24,7 +34,7 @@ return function(run)
       T:add(K_b * Delta)
       if kept and type(block.number) == "number" then held[block.number] = K_b end
     elseif at_end then
-      T:copy(model:scores(test, model.coefficients))
+      score_all()
     end
   end
 
