@@ -13,7 +13,7 @@ namespace kbcd {
 
 namespace {
 
-void require_room(const char* what, Int count) {
+void require_fits(const char* what, Int count) {
   require(count <= static_cast<Int>(memory::available() / sizeof(Int)),
           "{}: {} numbers are more than this machine holds", what, count);
 }
@@ -25,7 +25,7 @@ Index::Index(std::vector<Int> values) : values_(std::move(values)) {
 }
 
 Index Index::range(Int first, Int count) {
-  require_room("Index.range", count);
+  require_fits("Index.range", count);
   require(count >= 0, "Index.range: last >= first - 1 expected, got {} to {}", first + 1, first + count);
   std::vector<Int> values(count);
   std::iota(values.begin(), values.end(), first);
@@ -35,7 +35,7 @@ Index Index::range(Int first, Int count) {
 // Fisher–Yates from the front: step t swaps t with t + below(n - t).
 Index Index::permutation(Int n, std::uint64_t seed, std::uint32_t stream) {
   require(n >= 0, "Index.permutation: n >= 0 expected, got {}", n);
-  require_room("Index.permutation", n);
+  require_fits("Index.permutation", n);
   Random random(seed, Stream::permutation, stream);
   auto values = range(0, n).values_;
   for (Int t = 0; t + 1 < n; ++t) std::swap(values[t], values[t + random.below(n - t, t)]);
@@ -44,7 +44,7 @@ Index Index::permutation(Int n, std::uint64_t seed, std::uint32_t stream) {
 
 Index Index::sample(Int n, Int p, std::uint64_t seed, std::uint32_t stream) {
   require(p >= 0 && p <= n, "Index.sample: cannot draw {} of {} without replacement", p, n);
-  require_room("Index.sample", p);
+  require_fits("Index.sample", p);
   Random random(seed, Stream::permutation, stream);
   std::unordered_map<Int, Int> moved;  // the places where the permutation so far is not the identity
   auto at = [&](Int i) {

@@ -132,10 +132,10 @@ template <class T, class Compute>
 void at_edge(View<T> c, Int tile_rows, Int tile_cols, bool accumulate, Compute&& compute) {
   if (c.rows >= tile_rows && c.cols >= tile_cols) return compute(c.data, c.ld);
   Int rows = std::min(c.rows, tile_rows), cols = std::min(c.cols, tile_cols);
-  alignas(line_bytes) T room[most_rows * most_cols] = {};
-  for (Int i = 0; accumulate && i < rows; ++i) std::copy_n(c.line(i), cols, room + i * tile_cols);
-  compute(room, tile_cols);
-  for (Int i = 0; i < rows; ++i) std::copy_n(room + i * tile_cols, cols, c.line(i));
+  alignas(line_bytes) T tile[most_rows * most_cols] = {};
+  for (Int i = 0; accumulate && i < rows; ++i) std::copy_n(c.line(i), cols, tile + i * tile_cols);
+  compute(tile, tile_cols);
+  for (Int i = 0; i < rows; ++i) std::copy_n(tile + i * tile_cols, cols, c.line(i));
 }
 
 template <class T>
@@ -152,9 +152,9 @@ Int vectors_for(Int cols) {
 }  // namespace
 
 template <class T>
-T* Room<T>::at_least(Int count) {
+T* Scratch<T>::at_least(Int count) {
   std::size_t bytes = count * sizeof(T);
-  if (!room_ || room_->bytes() < bytes) room_ = std::make_unique<Buffer>(bytes);
+  if (!buffer_ || buffer_->bytes() < bytes) buffer_ = std::make_unique<Buffer>(bytes);
   return data();
 }
 
@@ -168,7 +168,7 @@ void Rows<T>::resize(Int rows, Int depth) {
   Int group = group_rows();
   rows_ = rows;
   depth_ = depth;
-  room_.at_least((rows + group - 1) / group * group * depth);
+  packed_.at_least((rows + group - 1) / group * group * depth);
 }
 
 template <class T>
@@ -181,7 +181,7 @@ void Rows<T>::pack(View<T> a, T factor) {
 template <class T>
 void Rows<T>::set(Int first, Int count, const T* lines, Int ld, T factor) {
   Int group = group_rows();
-  T* to = room_.data() + first * depth_;
+  T* to = packed_.data() + first * depth_;
   if (count < group) std::fill_n(to, group * depth_, T(0));
   for (Int k = 0; k < depth_; ++k)
     for (Int i = 0; i < count; ++i) to[k * group + i] = factor * lines[i * ld + k];
@@ -195,7 +195,7 @@ Int Columns<T>::strip_cols() const {
 template <class T>
 Columns<T>::Columns(View<T> b) : depth_(b.rows), cols_(b.cols), vectors_(vectors_for<T>(b.cols)) {
   Int wide = strip_cols(), strips = (cols_ + wide - 1) / wide;
-  T* data = room_.at_least(strips * wide * depth_);
+  T* data = packed_.at_least(strips * wide * depth_);
   parallel_for(strips, depth_ * cols_, [&](Int s) {
     T* to = data + s * wide * depth_;
     Int count = std::min(wide, cols_ - s * wide);
@@ -257,15 +257,15 @@ void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c) {
   };
   for (Int j = 0; j < whole; j += wide) strip(b.data + j, b.ld, far_ahead, j);
   if (whole == b.cols) return;
-  thread_local Room<T> room;  // the last columns, padded to a whole strip
-  T* rest = room.at_least(b.rows * wide);
+  thread_local Scratch<T> scratch;  // the last columns, padded to a whole strip
+  T* rest = scratch.at_least(b.rows * wide);
   std::fill_n(rest, b.rows * wide, T(0));
   for (Int k = 0; k < b.rows; ++k) std::copy_n(b.line(k) + whole, b.cols - whole, rest + k * wide);
   strip(rest, wide, ahead, whole);
 }
 
 template <class T>
-Int spread(Int cols) {
+Int row_stride(Int cols) {
   constexpr Int line = line_bytes / sizeof(T);
   Int lines = (cols + line - 1) / line;
   return (lines % 2 == 0 ? lines + 1 : lines) * line;  // an odd number of cache lines
@@ -284,8 +284,8 @@ void choose(const std::string& name) {
   chosen = found - all.begin();
 }
 
-template class Room<float>;
-template class Room<double>;
+template class Scratch<float>;
+template class Scratch<double>;
 template class Rows<float>;
 template class Rows<double>;
 template class Columns<float>;
@@ -296,7 +296,7 @@ template void multiply(View<float>, const Columns<float>&, View<float>);
 template void multiply(View<double>, const Columns<double>&, View<double>);
 template void multiply(const Rows<float>&, View<float>, bool, View<float>);
 template void multiply(const Rows<double>&, View<double>, bool, View<double>);
-template Int spread<float>(Int);
-template Int spread<double>(Int);
+template Int row_stride<float>(Int);
+template Int row_stride<double>(Int);
 
 }  // namespace kbcd::tiles

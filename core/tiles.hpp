@@ -17,13 +17,13 @@ namespace kbcd::tiles {
 
 // A buffer of numbers; its contents are lost when it grows.
 template <class T>
-class Room {
+class Scratch {
  public:
   T* at_least(Int count);
-  T* data() const { return room_ ? static_cast<T*>(room_->data()) : nullptr; }
+  T* data() const { return buffer_ ? static_cast<T*>(buffer_->data()) : nullptr; }
 
  private:
-  std::unique_ptr<Buffer> room_;
+  std::unique_ptr<Buffer> buffer_;
 };
 
 // A, packed by groups of rows: for each group, k after k.
@@ -39,11 +39,11 @@ class Rows {
 
   Int rows() const { return rows_; }
   Int depth() const { return depth_; }
-  const T* group(Int first) const { return room_.data() + first * depth_; }
+  const T* group(Int first) const { return packed_.data() + first * depth_; }
 
  private:
   Int rows_ = 0, depth_ = 0;
-  Room<T> room_;
+  Scratch<T> packed_;
 };
 
 // B, packed by strips of columns: for each strip, k after k; filled with zeros to whole strips.
@@ -57,11 +57,11 @@ class Columns {
   Int cols() const { return cols_; }
   Int vectors() const { return vectors_; }
   Int strip_cols() const;
-  const T* strip(Int first) const { return room_.data() + first * depth_; }
+  const T* strip(Int first) const { return packed_.data() + first * depth_; }
 
  private:
   Int depth_ = 0, cols_ = 0, vectors_ = 1;
-  Room<T> room_;
+  Scratch<T> packed_;
 };
 
 // c = a b(:, first …), for as many columns as c has; `first` begins a strip.
@@ -76,7 +76,7 @@ void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c);
 
 // A row length in memory, at least `cols`, at which the rows of a panel do not all fall on the same cache lines.
 template <class T>
-Int spread(Int cols);
+Int row_stride(Int cols);
 
 std::vector<std::string> names();  // those of "avx512", "avx2" and "any cpu" that this CPU can run, the fastest first
 void choose(const std::string& name);  // another than the fastest; operands packed before must be packed again

@@ -4,8 +4,8 @@
 
 #include "bindings/glue/values.hpp"
 #include "core/timers.hpp"
+#include "modules/data/distribute.hpp"
 #include "modules/data/loader.hpp"
-#include "modules/data/spread.hpp"
 
 namespace kbcd::lua {
 namespace {
@@ -119,7 +119,7 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<DataSet>("DataSet", sol::no_constructor);
   def_call(
       lua, kbcd["DataSet"], "DataSet(A)",
-      "n rows of d numbers spread over the ranks; each rank keeps its own rows of A, a Matrix that all have.\n"
+      "n rows of d numbers distributed over the ranks; each rank keeps its own rows of A, a Matrix that all have.\n"
       "X.n and X.d are global; X.rows is this rank's part, a Matrix of X.local_n rows, and X.first the global number of its\n"
       "first row. X.sparse: whether the rows are sparse; then there is no X.rows.",
       [](const Matrix& a) { return DataSet::from_matrix(a); });
@@ -146,9 +146,9 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
                 describe(L, 2));
         return DataSet(n, rows.as<Matrix&>().clone(), "DataSet.local_part");
       });
-  def(lua, type, "DataSet.spread(rows)",
+  def(lua, type, "DataSet.distribute(rows)",
       "A data set of the rows that each rank has, any number of them, one rank after the other. All ranks call it.",
-      [](const Matrix& rows) { return spread(rows, "DataSet.spread"); });
+      [](const Matrix& rows) { return distribute(rows, "DataSet.distribute"); });
   def(lua, type, "DataSet.share(n)", "The first and the last of this rank's rows of n.", [](Int n) {
     require(n >= 0, "DataSet.share: a number of rows expected, got {}", n);
     Layout layout = comm::layout(n);
@@ -162,7 +162,8 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
       [](const DataSet& x, const Index& rows) { return x.gather(rows); });
   def(lua, type, "DataSet:gather_sparse(I)", "Rows I of sparse data as a Csr, on every rank. All ranks call it.",
       [](const DataSet& x, const Index& rows) { return x.gather_sparse(rows); });
-  def(lua, type, "DataSet:subset(I)", "Rows I as a data set of their own, spread over the ranks. All ranks call it.",
+  def(lua, type, "DataSet:subset(I)",
+      "Rows I as a data set of their own, distributed over the ranks. All ranks call it.",
       [](const DataSet& x, const Index& rows) { return x.subset(rows); });
   def(lua, type, "DataSet:local_rows(I)", "Where those of rows I that live on this rank are in X.rows, as an Index.",
       [](const DataSet& x, const Index& rows) {

@@ -102,7 +102,7 @@ void bind_memory(sol::state_view lua, sol::table memory_table) {
   memory_table["reserved"] = [] { return static_cast<double>(memory::reserved()); };
 }
 
-// The library's Lua files: the names NAME or ROOM.NAME that require("kbcd." … ) takes, sorted.
+// The library's Lua files: the names NAME or FOLDER.NAME that require("kbcd." … ) takes, sorted.
 void bind_library(sol::table library) {
   library["modules"] = [](sol::this_state L) {
     namespace fs = std::filesystem;

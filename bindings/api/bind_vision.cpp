@@ -53,7 +53,7 @@ void bind_images(sol::state_view lua, sol::table kbcd) {
   def(lua, type, "Images:rows()",
       "A DataSet of the pixels, a picture a row: line after line, the channels of a pixel together.",
       [](const Images& x) { return x.rows(); });
-  def(lua, type, "Images:subset(I)", "Pictures I, spread over the ranks. All ranks call it.",
+  def(lua, type, "Images:subset(I)", "Pictures I, distributed over the ranks. All ranks call it.",
       [](const Images& x, const Index& pictures) { return Images(x.rows().subset(pictures), x.shape()); });
   type[sol::meta_function::to_string] = [](const Images& x) {
     return fmt::format("Images: {} of {}, {} here", x.n(), x.shape().text(), x.local_n());

@@ -113,7 +113,7 @@ Matrix Block::dense(Int first, Int count) {
   Matrix out(count, cols(), dtype());
   bool alone = source().main_thread_only();
   Int step = alone ? std::max<Int>(1, count) : 64;
-  bool there = kept() && panels_.store().make_room();
+  bool there = kept() && panels_.store().reserve();
   dispatch(dtype(), [&]<class T>() {
     each_part(alone, (count + step - 1) / step, out.size() * (there ? 1 : source().data().d()), [&](Int p) {
       View<T> to = out.view<T>().rows_from(p * step, std::min(step, count - p * step));
@@ -134,8 +134,8 @@ Matrix Block::rows(const Index& j) {
   Matrix mine(here.size(), cols(), dtype());
   dispatch(dtype(), [&]<class T>() {
     auto to = mine.view<T>();
-    if (kept() && panels_.store().make_room()) {
-      Matrix line = panel_room<T>(1, cols());
+    if (kept() && panels_.store().reserve()) {
+      Matrix line = panel_buffer<T>(1, cols());
       for (Int i = 0; i < here.size(); ++i)
         std::copy_n(panels_.panel<T>(here[i], 1, line.view<T>()).data, cols(), to.line(i));
       return;

@@ -1,6 +1,6 @@
 // How a block is passed through: in panels, each on one thread, or in slabs, each on all threads.
 //
-// Both compute what is not there yet, into the block's store where it has a place, else into room of their own.
+// Both compute what is not there yet, into the block's store where it has a place, else into a buffer of their own.
 #pragma once
 
 #include <omp.h>
@@ -33,9 +33,9 @@ class BlockPanels {
   const BlockStore& store() const { return store_; }
   int threads() const { return source_->main_thread_only() ? 1 : thread_count(); }
 
-  // Rows [first, first + count), computed if they are not there yet, in `room` unless they are kept as they are.
+  // Rows [first, first + count), computed if they are not there yet, in `buffer` unless they are kept as they are.
   template <class T>
-  View<T> panel(Int first, Int count, View<T> room);
+  View<T> panel(Int first, Int count, View<T> buffer);
   // visit(thread, first, panel) for panels that cover the block, each computed before its visit. Panel i is always
   // thread i mod t's, so that sums a thread keeps are the same from run to run.
   template <class T, class Visit>
@@ -59,8 +59,8 @@ class BlockPanels {
 };
 
 template <class T>
-View<T> BlockPanels::panel(Int first, Int count, View<T> room) {
-  View<T> to = store_.has_lines() ? store_.lines<T>(first, count) : room.rows_from(0, count);
+View<T> BlockPanels::panel(Int first, Int count, View<T> buffer) {
+  View<T> to = store_.has_lines() ? store_.lines<T>(first, count) : buffer.rows_from(0, count);
   if (!store_.filled()) source_->fill<T>(first, to);
   if constexpr (std::is_same_v<T, float>) store_.through_halves(first, to);
   return to;
@@ -68,7 +68,7 @@ View<T> BlockPanels::panel(Int first, Int count, View<T> room) {
 
 template <class T, class Visit>
 void BlockPanels::each_panel(Visit&& visit) {
-  bool kept = store_.make_room();
+  bool kept = store_.reserve();
   int threads = this->threads();
   Int height = kept ? panel_rows : rows_within_budget(panel_rows, cols() * sizeof(T), threads);
   Int panels = (rows() + height - 1) / height;
@@ -78,11 +78,11 @@ void BlockPanels::each_panel(Visit&& visit) {
   auto work = [&](int thread, int threads) {
     double seconds = 0;
     try {
-      Matrix room = panel_room<T>(store_.has_lines() ? 0 : std::min(height, rows()), cols());
+      Matrix buffer = panel_buffer<T>(store_.has_lines() ? 0 : std::min(height, rows()), cols());
       for (Int p = thread; p < panels; p += threads) {
         Int first = p * height;
         double start = now();
-        View<T> values = panel<T>(first, std::min(height, rows() - first), room.view<T>());
+        View<T> values = panel<T>(first, std::min(height, rows() - first), buffer.view<T>());
         seconds += now() - start;
         visit(thread, first, values);
       }
@@ -113,10 +113,10 @@ void BlockPanels::each_panel(Visit&& visit) {
 template <class T, class Visit>
 void BlockPanels::each_slab(Visit&& visit) {
   constexpr Int slab_bytes = Int{128} << 20;  // of f64, enough for a Gram at the speed of long products
-  bool kept = store_.make_room();
+  bool kept = store_.reserve();
   Int height = rows_within_budget(std::max(panel_rows, slab_bytes / std::max<Int>(1, cols() * 8)), cols() * 8, 1);
   if (height > panel_rows) height -= height % panel_rows;
-  Matrix room = panel_room<T>(store_.has_lines() ? 0 : std::min(height, rows()), cols());
+  Matrix buffer = panel_buffer<T>(store_.has_lines() ? 0 : std::min(height, rows()), cols());
   bool alone = source_->main_thread_only();
   for (Int first = 0; first < rows(); first += height) {
     Int count = std::min(height, rows() - first);
@@ -127,14 +127,14 @@ void BlockPanels::each_slab(Visit&& visit) {
       BlockStore::Use use(store_);
       each_part(alone, steps, count * cols() * source_->data().d(), [&](Int p) {
         Int at = p * step, here = std::min(step, count - at);
-        panel<T>(first + at, here, room.rows() ? room.view<T>().rows_from(at, here) : room.view<T>());
+        panel<T>(first + at, here, buffer.rows() ? buffer.view<T>().rows_from(at, here) : buffer.view<T>());
       });
     } catch (...) {
       store_.release();
       throw;
     }
     if (!store_.filled()) timers::add(source_->name(), now() - start);
-    visit(first, room.rows() ? room.view<T>().rows_from(0, count) : store_.lines<T>(first, count));
+    visit(first, buffer.rows() ? buffer.view<T>().rows_from(0, count) : store_.lines<T>(first, count));
   }
   store_.set_filled(kept);
 }

@@ -26,7 +26,7 @@ BlockStore::~BlockStore() {
 
 std::size_t BlockStore::bytes() const {
   if (half()) return rows_ * cols_ * sizeof(std::uint16_t);
-  return dispatch(dtype_, [&]<class T>() { return rows_ * tiles::spread<T>(cols_) * sizeof(T); });
+  return dispatch(dtype_, [&]<class T>() { return rows_ * tiles::row_stride<T>(cols_) * sizeof(T); });
 }
 
 void BlockStore::require_idle() const {
@@ -35,12 +35,12 @@ void BlockStore::require_idle() const {
 
 void BlockStore::release() {
   require_idle();
-  if (!has_room_) return;
+  if (!reserved_) return;
   if (!stays_) kept_blocks.remove(this);
   memory::unreserve(bytes());
   slab_ = Matrix();
   halves_.reset();
-  has_room_ = filled_ = stays_ = false;
+  reserved_ = filled_ = stays_ = false;
 }
 
 bool BlockStore::push_out_oldest() {
@@ -50,11 +50,11 @@ bool BlockStore::push_out_oldest() {
   return true;
 }
 
-bool BlockStore::make_room() {
+bool BlockStore::reserve() {
   require_idle();
   used_ = true;
   if (std::exchange(passes_next_, false) || keep_ == Keep::none) return false;
-  if (has_room_) {
+  if (reserved_) {
     if (!stays_)
       kept_blocks.splice(kept_blocks.end(), kept_blocks, std::find(kept_blocks.begin(), kept_blocks.end(), this));
     return true;
@@ -65,16 +65,16 @@ bool BlockStore::make_room() {
   while (!stays_ && !memory::reserve(bytes()))
     if (bytes() > memory::budget() || !push_out_oldest()) return false;
   if (!stays_) kept_blocks.push_back(this);
-  has_room_ = true;
+  reserved_ = true;
   if (half())
     halves_ = std::make_unique<Buffer>(bytes());
   else
-    slab_ = dispatch(dtype_, [&]<class T>() { return panel_room<T>(rows_, cols_); });
+    slab_ = dispatch(dtype_, [&]<class T>() { return panel_buffer<T>(rows_, cols_); });
   return true;
 }
 
 void BlockStore::through_halves(Int first, View<float> lines) const {
-  if (!has_room_ || !half()) return;
+  if (!reserved_ || !half()) return;
   for (Int i = 0; i < lines.rows; ++i) {
     auto* halves = static_cast<std::uint16_t*>(halves_->data()) + (first + i) * cols_;
     require(filled_ || half::pack(lines.line(i), halves, cols_),

@@ -1,7 +1,7 @@
 // BlockStore: the numbers of one block in memory, as they are or in f16, and which of all blocks have theirs there.
 //
-// A block asked to stay holds its place in the budget until it is released or dies, if there is room for it and for
-// one more of its size. The others make room for each other, the least recently used first.
+// A block asked to stay holds its place in the budget until it is released or dies, if the budget has memory for it and
+// for one more of its size. The others replace each other, the least recently used first.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ namespace kbcd {
 // none: computed anew for each product; exact: to stay, in its own type; f16: to stay, in half the memory of f32.
 enum class Keep { while_it_fits, none, exact, f16 };
 
-// Room for a panel, with rows that do not fall on the same cache lines.
+// A buffer for a panel, with rows that do not fall on the same cache lines.
 template <class T>
-Matrix panel_room(Int rows, Int cols) {
-  return Matrix(rows, tiles::spread<T>(cols), dtype_of<T>).col_block(0, cols);
+Matrix panel_buffer(Int rows, Int cols) {
+  return Matrix(rows, tiles::row_stride<T>(cols), dtype_of<T>).col_block(0, cols);
 }
 
 class BlockStore {
@@ -32,10 +32,10 @@ class BlockStore {
   bool filled() const { return filled_; }
   void set_filled(bool filled) { filled_ = filled; }
   bool stays() const { return stays_; }
-  bool has_lines() const { return has_room_ && !half(); }  // the numbers have a place as they are
+  bool has_lines() const { return reserved_ && !half(); }  // the numbers have a place as they are
 
-  // Whether there is a place for this block; older blocks that need not stay are forgotten to make room for it.
-  bool make_room();
+  // Reserves memory for this block, if the budget has it; releases older blocks that need not stay. Whether it did.
+  bool reserve();
   // The first product was with 0 and needed no entries: the next is likely the only one, and passes without being kept
   // (unless the block was asked to stay).
   void zero_product() { passes_next_ = !used_ && keep_ == Keep::while_it_fits; }
@@ -69,7 +69,7 @@ class BlockStore {
   Keep keep_;
   Matrix slab_;                     // rows x cols, when kept as it is
   std::unique_ptr<Buffer> halves_;  // the same in f16
-  bool has_room_ = false;
+  bool reserved_ = false;
   bool filled_ = false;
   bool stays_ = false;  // others do not push it out
   bool busy_ = false;

@@ -56,9 +56,9 @@ class RowProducts {
       : out_(rows, d.cols(), DType::f64), right_(d.contiguous(dtype_of<T>).template view<T>()) {}
 
   void add(Int first, View<T> panel) {
-    thread_local tiles::Room<T> room;
+    thread_local tiles::Scratch<T> scratch;
     Int cols = out_.cols();
-    View<T> part{room.at_least(panel.rows * cols), panel.rows, cols, cols};
+    View<T> part{scratch.at_least(panel.rows * cols), panel.rows, cols, cols};
     tiles::multiply(panel, right_, part);
     for (Int i = 0; i < panel.rows; ++i) std::copy_n(part.line(i), cols, out_.view<double>().line(first + i));
   }

@@ -14,12 +14,12 @@ namespace {
 template <class T>
 using Line = Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>>;
 
-// Room for one panel's rows, kept by each thread from panel to panel.
+// A buffer for one panel's rows, which each thread keeps from panel to panel.
 template <class T, int purpose>
 View<T> scratch(Int rows, Int cols) {
-  thread_local std::vector<T> room;
-  if (static_cast<Int>(room.size()) < rows * cols) room.resize(rows * cols);
-  return {room.data(), rows, cols, cols};
+  thread_local std::vector<T> buffer;
+  if (static_cast<Int>(buffer.size()) < rows * cols) buffer.resize(rows * cols);
+  return {buffer.data(), rows, cols, cols};
 }
 
 constexpr Int columns_in_cache = 240;  // of a panel, between the product and what follows it; whole strips

@@ -32,9 +32,9 @@ void require_same(const Matrix& all) {
 
 void require_dense_room(const std::string& what, Int n, Int d, DType dtype, const char* advice) {
   double bytes = static_cast<double>(n) * static_cast<double>(d) * static_cast<double>(bytes_of(dtype));
-  double room = static_cast<double>(memory::available()) / comm::node_size() * comm::size();
-  require(bytes <= room, "{}: {}x{} dense {} numbers take {:.5g} GB, and {:.3g} GB of memory are free on {} rank{}; {}",
-          what, n, d, name(dtype), bytes / 1e9, room / 1e9, comm::size(), comm::size() == 1 ? "" : "s", advice);
+  double free = static_cast<double>(memory::available()) / comm::node_size() * comm::size();
+  require(bytes <= free, "{}: {}x{} dense {} numbers take {:.5g} GB, and {:.3g} GB of memory are free on {} rank{}; {}",
+          what, n, d, name(dtype), bytes / 1e9, free / 1e9, comm::size(), comm::size() == 1 ? "" : "s", advice);
 }
 
 DataSet::DataSet(Int n, Matrix local, const std::string& source) : layout_(comm::layout(n)), local_(std::move(local)) {

@@ -58,8 +58,8 @@ Matrix solve_few(View<double> l, Matrix x) {
     tiles::Columns<double> right(own);
     parallel_for(panels, (n - next) * step * k, [&](Int q) {
       Int first = next + q * height, count = std::min(height, n - first);
-      thread_local tiles::Room<double> room;
-      View<double> part{room.at_least(count * k), count, k, k}, rest = x.view<double>().rows_from(first, count);
+      thread_local tiles::Scratch<double> scratch;
+      View<double> part{scratch.at_least(count * k), count, k, k}, rest = x.view<double>().rows_from(first, count);
       tiles::multiply(l.rows_from(first, count).cols_from(p * step, own.rows), right, part);
       for (Int i = 0; i < count; ++i)
         for (Int j = 0; j < k; ++j) rest.line(i)[j] -= part.line(i)[j];

@@ -37,10 +37,10 @@ struct Places {
       : length(std::llround(samples_in(options.length, rate))), step(samples_in(options.step, rate)) {}
   Int start(Int t) const { return std::llround(static_cast<double>(t) * step); }
   Int count(Int samples) const {
-    Int room = samples - length;
-    if (room < 0) return 0;
-    auto last = static_cast<Int>(static_cast<double>(room + 1) / step);  // rounding may put it one or two too far
-    while (start(last) > room) --last;
+    Int last_start = samples - length;
+    if (last_start < 0) return 0;
+    auto last = static_cast<Int>(static_cast<double>(last_start + 1) / step);  // rounding may put it one or two too far
+    while (start(last) > last_start) --last;
     return last + 1;
   }
 };

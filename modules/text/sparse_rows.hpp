@@ -45,7 +45,7 @@ class SparseRows {
   template <class Idf>
   void end_row(Idf&& idf) {
     sort_row();
-    if (csr_.rows == rows_to_guess_from) make_room();
+    if (csr_.rows == rows_to_guess_from) reserve_entries();
     Int begin = csr_.nnz();
     double squares = 0;
     for (std::size_t i = 0; i < row_.size();) {
@@ -80,7 +80,7 @@ class SparseRows {
 
   // Reserves memory for all entries, as if the other rows were like the first: moving entries when a vector grows costs
   // more than making them.
-  void make_room() {
+  void reserve_entries() {
     auto entries = static_cast<std::size_t>(1.1 * static_cast<double>(csr_.nnz()) / rows_to_guess_from *
                                             static_cast<double>(std::max(expected_, csr_.rows)));
     csr_.columns.reserve(entries);

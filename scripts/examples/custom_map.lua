@@ -28,5 +28,5 @@ for step in kbcd.random_features(X, target(X), { map = relu, lambda = 1e-5, b = 
 end
 local miss = kbcd.allreduce((model:predict(Xtest) - target(Xtest)):norm() ^ 2)
 local mean = kbcd.allreduce(target(Xtest):sum()) / Xtest.n
-local spread = math.sqrt(kbcd.allreduce((target(Xtest) - mean):norm() ^ 2) / Xtest.n)
-kbcd.say("%s: test RMSE %.4f, where the target varies by %.4f", tostring(relu), math.sqrt(miss / Xtest.n), spread)
+local deviation = math.sqrt(kbcd.allreduce((target(Xtest) - mean):norm() ^ 2) / Xtest.n)
+kbcd.say("%s: test RMSE %.4f, where the target varies by %.4f", tostring(relu), math.sqrt(miss / Xtest.n), deviation)

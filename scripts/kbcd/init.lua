@@ -5,7 +5,7 @@
 local ffi = require "ffi"
 local runtime = require "kbcd.runtime"
 
-local rooms = {
+local folders = {
   descent = { "algorithm", "Model", "options" },
   solvers = { "KernelMatrix", "pcg" },
   centers = { "centers" },
@@ -25,22 +25,22 @@ local rooms = {
 local own = { docs = true, terminal = true, job = true, timing = true, memory = true, library = true, files = true,
   signals = true, kernels = true, maps = true, loaders = true }
 
-local room_of = {}
-for room, names in pairs(rooms) do for _, name in ipairs(names) do room_of[name] = room end end
+local folder_of = {}
+for folder, names in pairs(folders) do for _, name in ipairs(names) do folder_of[name] = folder end end
 for _, module in ipairs(runtime.library.modules()) do  -- an algorithm is a file
   local name = module:match("^algorithms%.([%w_]+)$")
-  if name then room_of[name] = "algorithms" end
+  if name then folder_of[name] = "algorithms" end
 end
-runtime.library.public = room_of
+runtime.library.public = folder_of
 
 -- Names of types are capitalised, files are not: Model is model.lua, KernelMatrix is kernel_matrix.lua.
 local function file_of(name) return (name:gsub("(%l)(%u)", "%1_%2"):lower()) end
 runtime.library.file_of = file_of
 
 local function load_module(kbcd, name)
-  local room = room_of[name]
-  if not room then error(("kbcd has no '%s'; help() lists what there is"):format(tostring(name)), 2) end
-  kbcd[name] = require(("kbcd.%s.%s"):format(room, file_of(name)))
+  local folder = folder_of[name]
+  if not folder then error(("kbcd has no '%s'; help() lists what there is"):format(tostring(name)), 2) end
+  kbcd[name] = require(("kbcd.%s.%s"):format(folder, file_of(name)))
   return kbcd[name]
 end
 

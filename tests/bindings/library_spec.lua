@@ -60,7 +60,7 @@ test("Index", function()
   fails(function() return Index.concat{ I, 3 } end, "Index.concat", "element 2")
 end)
 
--- X must be rows `rows` of data, spread over the ranks in contiguous shares.
+-- X must be rows `rows` of data, distributed over the ranks in contiguous shares.
 local function is_data(X, rows, tolerance, what)
   equal(X.n, #rows, what .. ": n")
   equal(X.d, d, what .. ": d")

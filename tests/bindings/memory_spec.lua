@@ -1,6 +1,6 @@
 -- ranks: 1 2
 -- A block of 1 GB under a budget of 200 MB: the products of a streamed block stay near the budget, and are right. Runs that
--- keep their blocks, one after the other: each has the room of the one before.
+-- keep their blocks, one after the other: each has the memory of the one before.
 
 local kbcd = require "kbcd"
 local spec = require "spec"
@@ -54,7 +54,7 @@ spec.test("the Gram of the same block", function()
   spec.equal(block.kept, true, "kept")
 end)
 
-spec.test("a run that is over makes room for the next", function()
+spec.test("a run that is over frees its memory for the next", function()
   local rows, p, runs = 4000, 500, 8
   local X = kbcd.DataSet.generate(rows, d, function(first, last)
     return Matrix.randn(last - first + 1, d, { seed = 1, first_row = first, dtype = "f32" })

@@ -203,7 +203,7 @@ test("where memory is free, but not for all blocks, they use less, and that is r
   kbcd.memory_budget("1G")
   local job = { columns = 1, count = 5000, distributed = 1, replicated = 0, bytes = 0, systems = 1 }
   local o = { b = 20, lambda = lambda_of({ 1e-3 }, 1), partition = "fixed", epochs = 2, keep = "exact" }
-  local function room_with(blocks_bytes)  -- 5000 x 5000 in f32 are 100 MB; a model and a system with its factor are beside
+  local function budget_with(blocks_bytes)  -- 5000 x 5000 in f32 are 100 MB; a model and a system with its factor are beside
     runtime.memory.available = function()
       return (blocks_bytes + 5000 * 8 + 20 ^ 2 * 8 * 2) * runtime.job.node_ranks()
     end
@@ -213,10 +213,10 @@ test("where memory is free, but not for all blocks, they use less, and that is r
     kbcd.memory_budget("1G")
     return left, told
   end
-  local left, told = room_with(80e6)
+  local left, told = budget_with(80e6)
   equal(left, 80e6)
   assert(rank > 0 or told:find("blocks may take 80 MB on each rank", 1, true), told)
-  left, told = room_with(100e6)
+  left, told = budget_with(100e6)
   equal(left, 2 ^ 30)
   equal(told, "")
   kbcd.memory_budget(budget)

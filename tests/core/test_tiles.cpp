@@ -39,16 +39,16 @@ void products(Int m, Int n, Int depth) {
   tiles::Rows<T> rows;
   rows.pack(a.view<T>());
   // A wider matrix around the result, to see that nothing else is written.
-  Matrix room(m + 1, n + 3, dtype_of<T>);
-  View<T> c = room.view<T>().rows_from(0, m).cols_from(0, n);
+  Matrix whole(m + 1, n + 3, dtype_of<T>);
+  View<T> c = whole.view<T>().rows_from(0, m).cols_from(0, n);
   auto untouched = [&] {
     for (Int i = 0; i <= m; ++i)
       for (Int j = 0; j < n + 3; ++j)
-        if (i == m || j >= n) BOOST_REQUIRE_EQUAL(room.get(i, j), -7);
+        if (i == m || j >= n) BOOST_REQUIRE_EQUAL(whole.get(i, j), -7);
   };
   auto start_with = [&](double value) {
     for (Int i = 0; i <= m; ++i)
-      for (Int j = 0; j < n + 3; ++j) room.set(i, j, i < m && j < n ? value : -7);
+      for (Int j = 0; j < n + 3; ++j) whole.set(i, j, i < m && j < n ? value : -7);
   };
   for (auto& columns : {tiles::Columns<T>(b.view<T>()), tiles::Columns<T>(bt.view<T>().t())}) {
     start_with(100);
@@ -86,9 +86,9 @@ BOOST_AUTO_TEST_CASE(products_of_any_shape) {
   BOOST_CHECK_THROW(tiles::choose("avx9000"), Error);
 }
 
-BOOST_AUTO_TEST_CASE(rows_are_spread_over_the_cache) {
+BOOST_AUTO_TEST_CASE(rows_fall_on_different_cache_lines) {
   for (Int cols : {1, 16, 17, 1000, 4096}) {
-    Int length = tiles::spread<float>(cols);
+    Int length = tiles::row_stride<float>(cols);
     BOOST_CHECK(length >= cols && length < cols + 32 && length % 32 == 16);
   }
 }

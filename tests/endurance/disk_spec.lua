@@ -25,7 +25,7 @@ succeeds("kbcd report log.jsonl -o report.html 2>/dev/null || echo page > report
 succeeds("mkdir old && cp model.h5 log.jsonl report.html old && echo 1 > old/p.csv && echo figure > old/f-time.png && " ..
   "echo bytes > old/p.npy")
 
--- Runs `command` in a shell where folder `disk` has the files of `old` and little room; afterwards it must have them still,
+-- Runs `command` in a shell where folder `disk` has the files of `old` and little space; afterwards it must have them still,
 -- and nothing half-written. With a file system of its own where we may mount one, and by a limit on the size of files.
 local mounts = run("unshare -m sh -c 'mount -t tmpfs -o size=64k none old'").status == 0
 if not mounts then print("no file system of our own can be mounted here: disks are filled by ulimit alone") end
@@ -58,7 +58,7 @@ test("a full disk", function()
   on_full_disk(train .. "--model disk/new.h5", "disk/new.h5", "cannot be")
   on_full_disk(train .. "--model disk/new.h5 --checkpoint-blocks 1", "disk/new.h5.checkpoint", "cannot be")
   refuses("(ulimit -f 8; " .. train .. "--b 3 --model m.h5 --log l.jsonl)", "l.jsonl", "cannot be written to its end")
-  if mounts then  -- no room for the first line: the old log stays
+  if mounts then  -- no space for the first line: the old log stays
     on_full_disk(train .. "--model m.h5 --log disk/log.jsonl", "disk/log.jsonl", "cannot be written to its end")
   end
   on_full_disk("kbcd predict --model model.h5 --x x.csv --label 21 --out disk/p.csv", "disk/p.csv", "cannot be written")

@@ -40,13 +40,13 @@ return function(owner, X, o, job)
       job.systems == 1 and "" or "s", b, b, size(systems), size(blocks), size(free))
     error(kbcd.bcast(text, rank), 0)
   end
-  local room = free - models - systems
-  if kbcd.allreduce_max(math.min(wanted, kbcd.memory_budget()) - room) > 0 then
-    room = kbcd.allreduce_min(math.min(room, kbcd.memory_budget()))
-    kbcd.memory_budget(math.floor(room))
+  local left = free - models - systems
+  if kbcd.allreduce_max(math.min(wanted, kbcd.memory_budget()) - left) > 0 then
+    left = kbcd.allreduce_min(math.min(left, kbcd.memory_budget()))
+    kbcd.memory_budget(math.floor(left))
     if kbcd.rank() == 0 then
       io.stderr:write(("%s: blocks may take %s on each rank, less than --memory: no more is free\n"):format(owner,
-        size(room)))
+        size(left)))
     end
   end
 end

@@ -135,10 +135,10 @@ return function(run, method)
     for _, entry in ipairs(new) do entry.parts = entry.finish() end
     kbcd.together(function() factor(new) end)
     for _, entry in ipairs(new) do
-      local room = keep_factors
-      if room and entry.list then room = runtime.memory.reserve(8 * L * (#entry.block.I) ^ 2) end
-      local kept = kbcd.allreduce_min(room and 1 or 0) == 1  -- the ranks must agree
-      local made = { root = entry.root, kept = kept, room = kept and room, list = entry.list, I = entry.block.I }
+      local reserved = keep_factors
+      if reserved and entry.list then reserved = runtime.memory.reserve(8 * L * (#entry.block.I) ^ 2) end
+      local kept = kbcd.allreduce_min(reserved and 1 or 0) == 1  -- the ranks must agree
+      local made = { root = entry.root, kept = kept, reserved = kept and reserved, list = entry.list, I = entry.block.I }
       if rights and run.resumed then made.right = kbcd.allreduce(kbcd.Selector(X.n, made.I):t() * rights) end
       factors[entry.block.number] = made
     end

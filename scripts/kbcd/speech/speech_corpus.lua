@@ -210,12 +210,12 @@ return function(files, given)
   local d = width(parts)
   corpus.statistics = normalize(parts, corpus.files, d, o)
   local rows, utterance = spliced(parts, d, o)
-  corpus.X, corpus.utterances = DataSet.spread(rows), DataSet.spread(utterance)
+  corpus.X, corpus.utterances = DataSet.distribute(rows), DataSet.distribute(utterance)
   if o.labels then
     local number, y
     corpus.classes, number = class_names(parts, o.classes or {})
     y, corpus.utterance_labels = numbered(parts, corpus.files, number, rows.nrows)
-    corpus.y = DataSet.spread(y)
+    corpus.y = DataSet.distribute(y)
   end
   return corpus
 end

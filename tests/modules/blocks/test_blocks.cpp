@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(fewer_rows_than_ranks) {
       }
 }
 
-// Four blocks in room for two and a half: the one used longest ago goes, and every result stays right.
-BOOST_AUTO_TEST_CASE(old_blocks_make_room) {
+// Four blocks in a budget for two and a half: the one used longest ago goes, and every result stays right.
+BOOST_AUTO_TEST_CASE(old_blocks_are_released) {
   Dense x = normal(n, d, 1);
   DataSet data = DataSet::from_matrix(as_matrix(x));
   std::vector<std::shared_ptr<Block>> blocks;
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(both_products_in_one_pass) {
   }
 }
 
-// Blocks that stay are not pushed out, leave room for one of their size, and give it back.
+// Blocks that stay are not pushed out, leave memory for one of their size, and release theirs.
 BOOST_AUTO_TEST_CASE(blocks_that_stay) {
   DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
   auto make = [&](std::uint32_t k, Keep keep) {
@@ -296,11 +296,11 @@ BOOST_AUTO_TEST_CASE(blocks_that_stay) {
     Budget budget(before + first->bytes() * 7 / 2);
     for (auto& block : {passing, first, second, third, other, passing, other}) block->dense();
     BOOST_TEST((first->stays() && second->stays() && first->kept() && second->kept()));
-    BOOST_TEST((!third->stays() && !third->kept()));  // it would have left no room
+    BOOST_TEST((!third->stays() && !third->kept()));  // it would have left no memory
     BOOST_TEST((other->kept() && !passing->kept()));
     second->release();
     third->dense();
-    BOOST_TEST((third->stays() && !other->kept()));  // which made room, so that there is some left
+    BOOST_TEST((third->stays() && !other->kept()));  // `other` was released, so that memory is left
   }
   first = second = third = passing = other = nullptr;
   BOOST_TEST(memory::reserved() == before);
@@ -486,7 +486,7 @@ BOOST_AUTO_TEST_CASE(operands_of_the_wrong_shape_are_refused) {
 
 // What a run computes must not depend on whether it had the factor of a block already: see scripts/kbcd/factors.lua.
 BOOST_AUTO_TEST_CASE(the_fused_product_has_the_bits_of_the_single_one) {
-  Budget budget(4 * 400 * b * sizeof(double));  // room for a block; slabs of no more than 400 rows
+  Budget budget(4 * 400 * b * sizeof(double));  // memory for a block; slabs of no more than 400 rows
   for (DType type : both_types) {
     DataSet x = DataSet::from_matrix(as_matrix(normal(n, d, 1, type), type));
     Matrix a = as_matrix(normal(x.local_n(), 2, 2));

@@ -1,4 +1,4 @@
-// DataSet: each rank's share, rows gathered and spread anew, and the refusal of what is no data.
+// DataSet: each rank's share, rows gathered and distributed anew, and the refusal of what is no data.
 #include "modules/data/dataset.hpp"
 
 #include <boost/test/unit_test.hpp>

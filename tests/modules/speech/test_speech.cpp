@@ -2,7 +2,7 @@
 #include <complex>
 #include <numbers>
 
-#include "modules/data/spread.hpp"
+#include "modules/data/distribute.hpp"
 #include "modules/speech/context.hpp"
 #include "modules/speech/frames.hpp"
 #include "modules/speech/lab.hpp"
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(rows_are_spread_in_their_order) {
     Matrix rows(mine, 2, DType::f32);
     for (Int i = 0; i < mine; ++i)
       for (Int j = 0; j < 2; ++j) rows.set(i, j, static_cast<double>(2 * (before + i) + j));
-    DataSet x = spread(rows, "test");
+    DataSet x = distribute(rows, "test");
     BOOST_TEST(x.n() == all);
     bool good = true;
     for (Int i = 0; i < x.local_n(); ++i)

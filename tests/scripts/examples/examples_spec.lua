@@ -39,8 +39,8 @@ function checks.custom_kernel(lines)  -- both kernels see through the noise
 end
 
 function checks.custom_map(lines)  -- far better than the mean
-  local rmse, spread = lines[1]:match("RMSE ([%d.]+), .* varies by ([%d.]+)")
-  assert(tonumber(rmse) < 0.5 * tonumber(spread), lines[1])
+  local rmse, deviation = lines[1]:match("RMSE ([%d.]+), .* varies by ([%d.]+)")
+  assert(tonumber(rmse) < 0.5 * tonumber(deviation), lines[1])
 end
 
 function checks.greedy_blocks(lines)  -- more updates, smaller residual; greedy is no worse in the end

@@ -1,4 +1,4 @@
--- pcg against direct solves, for unknowns that every rank has and for spread ones; the sparse sign sketch.
+-- pcg against direct solves, for replicated and for distributed unknowns; the sparse sign sketch.
 
 local kbcd = require "kbcd"
 local spec = require "spec"
@@ -55,7 +55,7 @@ test("columns that are done are frozen", function()
   close(first(4, 1), 2, 1e-14)
 end)
 
-test("spread over the ranks", function()
+test("distributed over the ranks", function()
   local X = DataSet(Matrix.randn(n, 2, { seed = 4 }))
   local K = kbcd.KernelMatrix(X, nil, kbcd.kernel.rbf{ sigma = 1 }, { b = 13 })
   local mine = B:rows(X.first, X.first + X.local_n - 1)

@@ -8,6 +8,6 @@
 namespace kbcd {
 
 // The rows that each rank has, any number of them, one rank after the other (collective). `source` begins messages.
-DataSet spread(const Matrix& mine, const std::string& source);
+DataSet distribute(const Matrix& mine, const std::string& source);
 
 }  // namespace kbcd

@@ -1,11 +1,11 @@
-#include "modules/data/spread.hpp"
+#include "modules/data/distribute.hpp"
 
 #include <algorithm>
 
 namespace kbcd {
 
 // Piece by piece, so that no rank holds more than one piece in addition to its own rows.
-DataSet spread(const Matrix& mine, const std::string& source) {
+DataSet distribute(const Matrix& mine, const std::string& source) {
   constexpr Int piece = 4096;
   Matrix count(1, 1, DType::f64);
   count.set(0, 0, static_cast<double>(mine.rows()));
