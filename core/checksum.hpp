@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "core/error.hpp"
+#include "core/matrix.hpp"
 
 namespace kbcd {
 
@@ -37,5 +37,13 @@ class Checksum {
  private:
   std::uint64_t sum_ = 0x2545f4914f6cdd1du;
 };
+
+// Of the numbers of a matrix, row by row.
+inline std::string checksum_text(const Matrix& matrix) {
+  Matrix rows = matrix.contiguous(matrix.dtype());
+  Checksum sum;
+  dispatch(rows.dtype(), [&]<class T>() { sum.add(rows.view<T>().data, rows.size() * sizeof(T)); });
+  return Checksum::text(sum.value());
+}
 
 }  // namespace kbcd

@@ -13,7 +13,7 @@ local function show_options(algorithm)
     local entry = algorithm.schema[name]
     local default = entry[2]
     local text = type(default) == "function" and "chosen by the data" or tostring(default)
-    if entry.kind then
+    if entry.kind and not entry.unlisted then
       kbcd.say("  %-12s %s%s", name, entry.about ~= "" and entry.about or entry.kind,
         default == nil and "" or default == false and entry.kind ~= "flag" and "" or (" (%s)"):format(text))
     end

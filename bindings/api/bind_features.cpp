@@ -1,5 +1,6 @@
 // Feature maps in Lua: features.<name>{kernel, p, seed, …} for each registered one, features.custom for one written in
 // Lua, and maps.declared(), the declarations, for the commands.
+#include "bindings/glue/panel_call.hpp"
 #include "bindings/glue/values.hpp"
 #include "modules/features/columns.hpp"
 
@@ -21,20 +22,10 @@ class LuaMap : public FeatureMap {
  private:
   struct Columns : FeatureBlock {
     Columns(Callback map, Index features) : map(std::move(map)), features(std::move(features)) {}
-    void apply(View<float> x, View<float> z) const override { call(x, z); }
-    void apply(View<double> x, View<double> z) const override { call(x, z); }
+    void apply(View<float> x, View<float> z) const override { call_on_panel(function, map, x, z, features); }
+    void apply(View<double> x, View<double> z) const override { call_on_panel(function, map, x, z, features); }
 
-    template <class T>
-    void call(View<T> x, View<T> z) const {
-      Matrix panel(x.rows, x.cols, dtype_of<T>);
-      for (Int i = 0; i < x.rows; ++i) std::copy_n(x.line(i), x.cols, panel.view<T>().line(i));
-      Matrix out = result_of<Matrix>("features.custom: map", map(panel, features));
-      require(out.rows() == z.rows && out.cols() == z.cols, "features.custom: map must return {}x{}, got {}", z.rows,
-              z.cols, out.shape());
-      out = out.contiguous(dtype_of<T>);
-      for (Int i = 0; i < z.rows; ++i) std::copy_n(out.view<T>().line(i), z.cols, z.line(i));
-    }
-
+    static constexpr const char* function = "features.custom: map";
     Callback map;
     Index features;
   };
@@ -101,11 +92,7 @@ void bind_features(sol::state_view lua, sol::table kbcd) {
   sol::table maps = lua.create_table();
   kbcd["maps"] = maps;
   maps["declared"] = make_function(lua, [](lua_State* L) {
-    sol::table list = sol::state_view(L).create_table();
-    for (auto& format : feature_map_formats())
-      list.add(sol::state_view(L).create_table_with("name", format.name, "formula", format.formula, "params",
-                                                    to_lua(L, format.params)));
-    return sol::stack::push(L, list);
+    return sol::stack::push(L, to_lua(L, feature_map_formats(), [](sol::table&, const FeatureMapFormat&) {}));
   });
 }
 

@@ -1,5 +1,6 @@
 // Kernels in Lua: kernel.<name>{…} for each registered one, kernel.custom for one written in Lua, and
 // kernels.declared(), the declarations, for the commands.
+#include "bindings/glue/panel_call.hpp"
 #include "bindings/glue/values.hpp"
 #include "modules/kernels/kernel.hpp"
 
@@ -27,13 +28,7 @@ class LuaKernel : public Kernel {
  private:
   template <class T>
   void call(View<T> values) const {
-    Matrix panel(values.rows, values.cols, dtype_of<T>);
-    for (Int i = 0; i < values.rows; ++i) std::copy_n(values.line(i), values.cols, panel.view<T>().line(i));
-    Matrix out = result_of<Matrix>("kernel.custom: kappa", kappa_(panel));
-    require(out.rows() == values.rows && out.cols() == values.cols, "kernel.custom: kappa was given {} and returned {}",
-            panel.shape(), out.shape());
-    out = out.contiguous(dtype_of<T>);
-    for (Int i = 0; i < values.rows; ++i) std::copy_n(out.view<T>().line(i), values.cols, values.line(i));
+    call_on_panel("kernel.custom: kappa", kappa_, values, values);
   }
 
   std::string name_;
@@ -78,15 +73,12 @@ void bind_kernels(sol::state_view lua, sol::table kbcd) {
   sol::table kernels = lua.create_table();
   kbcd["kernels"] = kernels;
   kernels["declared"] = make_function(lua, [](lua_State* L) {
-    sol::table list = sol::state_view(L).create_table();
-    for (auto& format : kernel_formats()) {
-      sol::table entry = sol::state_view(L).create_table_with(
-          "name", format.name, "formula", format.formula, "metric", name(format.metric), "frequencies",
-          format.has_frequencies, "params", to_lua(L, format.params));
+    auto own_fields = [](sol::table& entry, const KernelFormat& format) {
+      entry["metric"] = name(format.metric);
+      entry["frequencies"] = format.has_frequencies;
       if (format.width) entry["width"] = *format.width;
-      list.add(entry);
-    }
-    return sol::stack::push(L, list);
+    };
+    return sol::stack::push(L, to_lua(L, kernel_formats(), own_fields));
   });
 }
 

@@ -11,6 +11,7 @@
 #include "bindings/program/signals.hpp"
 #include "bindings/program/state.hpp"
 #include "core/board.hpp"
+#include "core/checksum.hpp"
 #include "core/comm.hpp"
 #include "core/memory.hpp"
 #include "core/timers.hpp"
@@ -66,6 +67,7 @@ void bind_job(sol::table job) {
   job["require_same"] = [](const std::string& operation, const std::string& details) {
     comm::require_same(operation.c_str(), details);
   };
+  job["checksum"] = [](const Matrix& matrix) { return checksum_text(matrix); };
   job["checked_calls"] = [] { return static_cast<double>(board::calls()); };
   job["meet"] = [](const std::string& place, const std::string& failure) { comm::meet(place.c_str(), failure); };
   job["abort"] = [](const std::string& message) { comm::abort(message); };

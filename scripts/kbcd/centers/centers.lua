@@ -7,6 +7,7 @@ p distinct rows of X to serve as centres, as an Index: the same on every rank an
 ranks call it. NAME: uniform, rpcholesky (randomly pivoted Cholesky), leverage (ridge leverage scores); a file NAME.lua in
 kbcd/centers of the script path adds one. options: seed, and each one's own (help "centers.rpcholesky").]]
 
+-- The ways, sorted.
 local function names()
   local list = {}
   for _, module in ipairs(runtime.library.modules()) do

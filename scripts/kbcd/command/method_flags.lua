@@ -48,9 +48,13 @@ local function merged(algorithms)
   return list
 end
 
+-- The methods whose help lists the flag.
 local function owners_text(flag)
   local names = {}
-  for i, owner in ipairs(flag.owners) do names[i] = owner.name end
+  for _, owner in ipairs(flag.owners) do
+    local entry = owner.schema[flag.name]
+    if not (entry and entry.unlisted) then names[#names + 1] = owner.name end
+  end
   return table.concat(names, ", ")
 end
 
@@ -94,10 +98,11 @@ return function(parser, algorithms, several, except)
     if chosen[flag.name] and (not declared or flag.name == "p" or flag.owners[1].fixed_if_kept) then
       shown = "; chosen for the data unless given"
     end
-    local of = #flag.owners < #algorithms and owners_text(flag) or ""
+    local owners = owners_text(flag)
+    local of = owners ~= owners_text({ owners = algorithms }) and owners or ""
     local note = (of .. shown):gsub("^; ", "")
     flag.help = text:gsub("^%l", string.upper) .. (note ~= "" and (" (%s)"):format(note) or "") .. "."
-    add_option(parser, flag, flag.flag, several and several[flag.name])
+    add_option(parser, flag, flag.flag, several and several[flag.name]):hidden(owners == "")
     if hidden[flag.name] and not taken then
       add_option(parser, flag, hidden[flag.name], several and several[flag.name]):target(flag.key):hidden(true)
     end

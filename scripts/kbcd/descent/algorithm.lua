@@ -55,18 +55,8 @@ local fields = { step = "function", iterate = "function", system = "function", b
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
   dense = "boolean", weights = "boolean", choose = "function" }
 
--- The ways to draw centres, a file each.
-local function center_names()
-  local names = {}
-  for _, module in ipairs(runtime.library.modules()) do
-    local name = module:match("^centers%.([%w_]+)$")
-    if name and name ~= "centers" then names[#names + 1] = name end
-  end
-  return names
-end
-
 -- The options of every algorithm and its own, which may change a default; and the names of its own.
-local function schema_of(name, declared)
+local function schema_of(name, declared, setup)
   local blocks = declared.b ~= false
   local schema = {
     lambda = { options.lambda, kind = "lambda", about = "the regulariser, or several" },
@@ -92,11 +82,12 @@ local function schema_of(name, declared)
       about = "blocks that stay, or new ones each epoch" }
     -- "auto": true where the algorithm has a system.
     schema.jitter = { function(x) return x ~= "auto" and options.flag(x) or nil end, false, kind = "flag",
-      about = "help systems that are not positive definite" }
+      about = "add a multiple of I to systems that are not positive definite",
+      unlisted = not lua_source.mentions(setup, "system") }
     schema.choose = { options.maybe(options["function"]), false }
   end
   if declared.p ~= nil and declared.kernel then
-    local names = center_names()
+    local names = sorted_keys(kbcd.centers)
     schema.centers = { function(x) return runtime.type(x) ~= "Index" and options.one_of(unpack(names))(x) or nil end,
       "uniform", kind = "choice", choices = names, about = "how the centres are drawn" }
   end
@@ -231,7 +222,7 @@ return function(name, declared, setup, more)
   if type(setup) ~= "function" then error(("algorithm %s: a function setup(X, Y, o, run) expected"):format(name), 2) end
   local about = declared[1] or name
   local where = debug.getinfo and debug.getinfo(setup, "S") or {}
-  local schema, own = schema_of("algorithm " .. name, declared)
+  local schema, own = schema_of("algorithm " .. name, declared, setup)
   return setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
     setup = setup, up_to = more and more.up_to, fixed_if_kept = more and more.fixed_if_kept,

@@ -4,6 +4,7 @@
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
+local replicated_check = require "kbcd.descent.replicated_check"
 local run_settings = require "kbcd.descent.run_settings"
 
 -- Options that differ from rank to rank would give wrong numbers: an error says which do.
@@ -32,7 +33,10 @@ return function(run)
 
   local function save(epoch, done, seconds)
     for i, value in ipairs{ epoch, done, seconds } do at:set(1, i, value) end
-    checkpoint:keep(settings, run.state, run.before_save)
+    checkpoint:keep(settings, run.state, function()
+      replicated_check(run, ("before the checkpoint of block %d of epoch %d"):format(done, epoch))
+      if run.before_save then run.before_save() end
+    end)
   end
   return at(1, 1), at(1, 2), at(1, 3), save
 end

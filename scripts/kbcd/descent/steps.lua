@@ -19,6 +19,7 @@ local new_systems = require "kbcd.descent.systems"
 local chosen_visits = require "kbcd.descent.chosen_visits"
 local test_follower = require "kbcd.descent.test_follower"
 local precision_check = require "kbcd.descent.precision_check"
+local replicated_check = require "kbcd.descent.replicated_check"
 local resume = require "kbcd.descent.resume"
 local logger = require "kbcd.descent.logger"
 local Matrix = kbcd.Matrix
@@ -149,6 +150,7 @@ return function(run, method)
     if follow then follow.after(block, Delta, done == #visits) end
     local residual = residuals(block, systems and systems.squares)
     local change = changes(Delta, now, residual)
+    if done == #visits then replicated_check(run, ("at the end of epoch %d"):format(epoch)) end
     local largest = 0
     for _, c in ipairs(change or {}) do largest = math.max(largest, c) end
     converged = o.tol > 0 and done == #visits and kbcd.allreduce_max(largest) <= o.tol  -- the ranks must agree

@@ -1,5 +1,6 @@
--- Identifies a kernel or a feature map that is written in Lua: its parameters and a fingerprint of the source of its
--- function. A model file stores them, and loading it checks that the supplied code is the same.
+-- The source of Lua functions. It identifies a kernel or a feature map that is written in Lua, by its parameters and a
+-- fingerprint of the source of its function: a model file stores them, and loading it checks that the supplied code is the
+-- same.
 
 local runtime = require "kbcd.runtime"
 
@@ -28,6 +29,12 @@ local lua_source = {}
 function lua_source.text(f)
   local good, text = pcall(text_of, f)
   return good and text and runtime.files.checksum(text) or nil
+end
+
+-- Whether a function has this text among its names and strings; true where its code cannot be read.
+function lua_source.mentions(f, text)
+  local good, code = pcall(dump, f, true)
+  return not good or code:find(text, 1, true) ~= nil
 end
 
 -- The object, remembered with the function that it was made of and its parameters.

@@ -108,7 +108,12 @@ test("commands choose only what a method does not declare, and what it can use",
   local out = succeeds(train .. "--log steps.jsonl").out
   has(out, "epoch 5/5", "b = 11", "lambda = 0.0001")
   has(shell.read(shell.tmp .. "/steps.jsonl"), '"partition":"fresh"', '"b":11', '"fast":true')
-  has(succeeds("kbcd train --method mine/steps.lua --help").out, "5 unless given", "--no-fast")
+  local help = succeeds("kbcd train --method mine/steps.lua --help").out
+  has(help, "5 unless given", "--no-fast")
+  for _, text in ipairs{ help, succeeds("kbcd methods mine/steps.lua").out } do
+    assert(not text:find("jitter", 1, true), text)  -- it has no system
+  end
+  has(succeeds("kbcd train --method nystrom --help").out, "--jitter")
   succeeds(train .. "--no-fast --lambda 1e-3 --epochs 2 --rows 100 --log slow.jsonl")
   has(shell.read(shell.tmp .. "/slow.jsonl"), '"n":100')
   has(succeeds("kbcd tune --data d.csv --label 5 --method mine/steps.lua --p 40 --sigma 1,2 --epochs 2").out, "best: sigma")
