@@ -1,4 +1,4 @@
--- Commands as a user types them, in a folder of their own: what cli_spec and commands_spec share.
+-- Commands as a user types them, in a folder of their own: what the specs of the command line share.
 
 local spec = require "spec"
 

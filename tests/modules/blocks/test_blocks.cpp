@@ -1,77 +1,8 @@
 // KernelBlock and RandomFeaturesBlock: every product, kept in memory or streamed, against naive dense matrices.
-#include <boost/test/unit_test.hpp>
-#include <numbers>
-
-#include "core/elementwise.hpp"
-#include "core/timers.hpp"
-#include "modules/blocks/block.hpp"
-#include "tests/support/reference.hpp"
+#include "tests/support/block_examples.hpp"
 
 namespace kbcd::tests {
 namespace {
-
-constexpr Int n = 1100, d = 6, b = 37;  // several panels of rows on one rank, and no round numbers
-constexpr std::size_t plenty = std::size_t{1} << 30;
-
-struct Budget {
-  std::size_t before = memory::budget();
-  explicit Budget(std::size_t bytes) { memory::set_budget(bytes); }
-  ~Budget() { memory::set_budget(before); }
-};
-
-double tolerance(DType type) {
-  return type == DType::f32 ? 2e-5 : 1e-12;
-}
-
-std::shared_ptr<Kernel> kernel(const std::string& name, const Parameters& params) {
-  for (auto& format : kernel_formats())
-    if (format.name == name) return format.make(params);
-  throw Error("no such kernel: " + name);
-}
-
-const double gamma = 0.2;
-
-std::shared_ptr<Kernel> rbf() {
-  return kernel("rbf", {{"gamma", gamma}});
-}
-
-std::shared_ptr<FeatureMap> fourier(Int p, std::uint64_t seed) {
-  for (auto& format : feature_map_formats())
-    if (format.name == "fourier") return format.make(rbf(), p, seed);
-  throw Error("no map of the name fourier");
-}
-
-// √(2/p) cos(ω_j·x + b_j) one by one, with ω_j and b_j from the generator.
-Dense naive_features(const Dense& x, const Index& features, Int p, std::uint64_t seed) {
-  Dense z(x.rows(), features.size());
-  for (Int k = 0; k < features.size(); ++k) {
-    std::vector<double> omega(x.cols());
-    Random(seed, Stream::frequency).normals(features[k], omega);
-    double phase = 2 * std::numbers::pi * Random(seed, Stream::phase).uniform(features[k], 0);
-    for (Int i = 0; i < x.rows(); ++i) {
-      double t = phase;
-      for (Int j = 0; j < x.cols(); ++j) t += std::sqrt(2 * gamma) * omega[j] * x(i, j);
-      z(i, k) = std::sqrt(2.0 / static_cast<double>(p)) * std::cos(t);
-    }
-  }
-  return z;
-}
-
-// A block and what it should be, all rows; a block of either kind over the same data.
-struct Example {
-  std::string what;
-  std::shared_ptr<Block> block;
-  Dense all;
-};
-
-std::vector<Example> examples(DType type) {
-  Dense x = normal(n, d, 1, type);
-  DataSet data = DataSet::from_matrix(as_matrix(x, type));
-  Index columns = Index::sample(n, b, 1, 0), features = Index::sample(500, b, 2, 0);
-  return {
-      {"kernel", kernel_block(data, columns, rbf(), {}, data), naive_rbf(gamma)(x, rows_of(x, columns))},
-      {"features", random_features_block(data, features, fourier(500, 9), {}), naive_features(x, features, 500, 9)}};
-}
 
 void check_products(Block& block, const Dense& all, const Dense& mine) {
   DType type = block.dtype();
@@ -205,45 +136,6 @@ BOOST_AUTO_TEST_CASE(fewer_rows_than_ranks) {
       }
 }
 
-// Four blocks in a budget for two and a half: the one used longest ago goes, and every result stays right.
-BOOST_AUTO_TEST_CASE(old_blocks_are_released) {
-  Dense x = normal(n, d, 1);
-  DataSet data = DataSet::from_matrix(as_matrix(x));
-  std::vector<std::shared_ptr<Block>> blocks;
-  std::vector<Dense> expected;
-  for (std::uint32_t k = 0; k < 4; ++k) {
-    Index columns = Index::sample(n, b, 1, k);
-    blocks.push_back(kernel_block(data, columns, rbf(), {}, data));
-    expected.push_back(share(naive_rbf(gamma)(x, rows_of(x, columns))));
-  }
-  Budget budget(blocks[0]->bytes() * 5 / 2);
-  Dense w = normal(b, 2, 11);
-  std::vector<int> recent;  // the last two that were used
-  for (int k : {0, 1, 2, 1, 3, 0, 0, 2, 3, 1}) {
-    BOOST_TEST(relative_distance(blocks[k]->times(as_matrix(w)), expected[k] * w) <= 1e-12);
-    std::erase(recent, k);
-    recent.push_back(k);
-    if (recent.size() > 2) recent.erase(recent.begin());
-    for (int i = 0; i < 4; ++i) {
-      bool used_lately = std::find(recent.begin(), recent.end(), i) != recent.end();
-      BOOST_TEST(blocks[i]->kept() == used_lately, "block " << i << " after a use of " << k);
-    }
-  }
-  blocks[1]->release();
-  BOOST_TEST(!blocks[1]->kept());
-  BOOST_TEST(distance(blocks[1]->dense(), expected[1]) <= 1e-12);
-}
-
-BOOST_AUTO_TEST_CASE(a_gram_is_a_use_too) {
-  DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
-  auto make = [&](std::uint32_t k) { return kernel_block(data, Index::sample(n, b, 1, k), rbf(), {}, data); };
-  auto first = make(0), second = make(1), third = make(2);
-  Budget budget(first->bytes() * 5 / 2);
-  for (auto& block : {first, second, first, third}) block->gram(DType::f64);
-  BOOST_TEST(first->kept());
-  BOOST_TEST(!second->kept());
-}
-
 // Gram and transposed product from one pass, each entry computed once even when nothing is kept.
 BOOST_AUTO_TEST_CASE(normal_equations_in_one_pass) {
   for (std::size_t bytes : {plenty, std::size_t{1}}) {
@@ -280,60 +172,6 @@ BOOST_AUTO_TEST_CASE(both_products_in_one_pass) {
         BOOST_TEST(all_zero(zero.t_times));
         BOOST_CHECK_THROW(block->both(a, w), Error);
       }
-  }
-}
-
-// Blocks that stay are not pushed out, leave memory for one of their size, and release theirs.
-BOOST_AUTO_TEST_CASE(blocks_that_stay) {
-  DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
-  auto make = [&](std::uint32_t k, Keep keep) {
-    return kernel_block(data, Index::sample(n, b, 1, k), rbf(), {}, data, {keep});
-  };
-  std::size_t before = memory::reserved();
-  auto first = make(0, Keep::exact), second = make(1, Keep::exact), third = make(2, Keep::exact);
-  auto passing = make(3, Keep::while_it_fits), other = make(4, Keep::while_it_fits);
-  {
-    Budget budget(before + first->bytes() * 7 / 2);
-    for (auto& block : {passing, first, second, third, other, passing, other}) block->dense();
-    BOOST_TEST((first->stays() && second->stays() && first->kept() && second->kept()));
-    BOOST_TEST((!third->stays() && !third->kept()));  // it would have left no memory
-    BOOST_TEST((other->kept() && !passing->kept()));
-    second->release();
-    third->dense();
-    BOOST_TEST((third->stays() && !other->kept()));  // `other` was released, so that memory is left
-  }
-  first = second = third = passing = other = nullptr;
-  BOOST_TEST(memory::reserved() == before);
-}
-
-// A product with 0 computes no entry, and a block that began with one passes through its next product unkept.
-BOOST_AUTO_TEST_CASE(products_with_zero) {
-  auto entries = [] { return timers::counter("kernel entries"); };
-  DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
-  Index columns = Index::sample(n, b, 1, 0);
-  Matrix left = as_matrix(normal(data.local_n(), 3, 3)), right = as_matrix(normal(b, 2, 2));
-  Matrix exact = kernel_block(data, columns, rbf(), {}, data)->times(right);
-  double size = static_cast<double>(data.local_n() * b);
-  for (Keep keep : {Keep::while_it_fits, Keep::exact, Keep::none}) {
-    auto block = kernel_block(data, columns, rbf(), {}, data, {keep});
-    double before = entries();
-    Matrix zero = block->t_times(Matrix::zeros(data.local_n(), 3));
-    BOOST_TEST(zero.shape() == fmt::format("{}x3", b));
-    BOOST_TEST(all_zero(zero));
-    BOOST_TEST(all_zero(block->times(Matrix::zeros(b, 2).t().t())));
-    BOOST_TEST(entries() == before);
-    BOOST_TEST(largest_difference(block->times(right), exact) == 0);
-    BOOST_TEST(entries() == before + size);
-    BOOST_TEST(block->kept() == (keep == Keep::exact));
-    block->t_times(Matrix::zeros(data.local_n(), 3));  // not the first product any more
-    block->times(right);
-    BOOST_TEST(block->kept() == (keep != Keep::none));
-    BOOST_CHECK_THROW(block->t_times(Matrix::zeros(data.local_n() + 1, 3)), Error);
-  }
-  Matrix nan = Matrix::zeros(data.local_n(), 1);
-  if (data.local_n() > 0) {
-    nan.set(0, 0, std::nan(""));
-    BOOST_TEST(!all_finite(kernel_block(data, columns, rbf(), {}, data)->t_times(nan)));
   }
 }
 
@@ -387,43 +225,6 @@ BOOST_AUTO_TEST_CASE(scaled_rows_and_columns) {
   refused({.column_scale = nan});
 }
 
-// Never kept, a block gives the same bits.
-BOOST_AUTO_TEST_CASE(blocks_never_kept) {
-  DataSet data = DataSet::from_matrix(as_matrix(normal(n, d, 1)));
-  Index columns = Index::sample(n, b, 1, 0);
-  auto kept = kernel_block(data, columns, rbf(), {}, data),
-       passing = kernel_block(data, columns, rbf(), {}, data, {Keep::none});
-  Matrix right = as_matrix(normal(b, 3, 2)), left = as_matrix(normal(data.local_n(), 3, 3));
-  BOOST_TEST(largest_difference(passing->times(right), kept->times(right)) == 0);
-  BOOST_TEST(largest_difference(passing->t_times(left), kept->t_times(left)) == 0);
-  BOOST_TEST((kept->kept() && !passing->kept()));
-}
-
-// Kept in f16, a block is its entries rounded to 11 bits, in every product and from the first one.
-BOOST_AUTO_TEST_CASE(blocks_in_f16) {
-  Dense x = normal(n, d, 1, DType::f32);
-  DataSet data = DataSet::from_matrix(as_matrix(x, DType::f32));
-  Index columns = Index::sample(n, b, 1, 0);
-  Dense exact = naive_rbf(gamma)(x, rows_of(x, columns)), w = normal(b, 4, 4, DType::f32);
-  auto block = kernel_block(data, columns, rbf(), {}, data, {Keep::f16});
-  Matrix first = block->times(as_matrix(w));
-  Dense rounded = dense(block->dense());
-  BOOST_TEST(block->bytes() == static_cast<std::size_t>(block->rows() * b * 2));
-  BOOST_TEST(distance(block->dense(), share(exact)) <= 0x1p-12);
-  BOOST_TEST(distance(rounded, share(exact)) > 0);
-  BOOST_TEST(distance(rounded, rounded.unaryExpr([](double v) { return double(float(::Eigen::half(float(v)))); })) ==
-             0);
-  BOOST_TEST(relative_distance(first, rounded * w) <= 2e-6);
-  BOOST_TEST(relative_distance(block->gram(DType::f64), rounded.transpose() * rounded) <= 1e-12);
-  BOOST_TEST(distance(block->rows(Index({3, n - 1})), rows_of(exact, Index({3, n - 1}))) <= 0x1p-12);
-  auto large = kernel_block(data, columns, kernel("polynomial", {{"degree", 9}, {"c", 9}}), {}, data, {Keep::f16});
-  if (large->rows() > 0)
-    BOOST_CHECK_EXCEPTION(large->dense(), Error,
-                          [](const Error& e) { return std::string(e.what()).find("f16") != std::string::npos; });
-  DataSet f64 = DataSet::from_matrix(as_matrix(x));
-  BOOST_CHECK_THROW(kernel_block(f64, columns, rbf(), {}, f64, {Keep::f16}), Error);
-}
-
 // K(I, I) of a block's own centres, of sizes with several panels, of sparse rows and of any metric, on one rank alone.
 BOOST_AUTO_TEST_CASE(squares_of_centres) {
   for (DType type : both_types)
@@ -446,54 +247,12 @@ BOOST_AUTO_TEST_CASE(squares_of_centres) {
   BOOST_CHECK_THROW(random_features_block(data, Index({0}), fourier(8, 1), {})->square(), Error);
 }
 
-BOOST_AUTO_TEST_CASE(kept_memory_is_given_back_with_the_block) {
-  std::size_t before = memory::in_use();
-  {
-    auto example = examples(DType::f64).front();
-    example.block->dense();
-    BOOST_TEST(memory::in_use() >= before + example.block->bytes());
-  }
-  BOOST_TEST(memory::in_use() == before);
-}
-
-// A kept block computes each entry once; a streamed one once a product.
-BOOST_AUTO_TEST_CASE(entries_are_counted) {
-  for (bool keep : {true, false}) {
-    Budget budget(keep ? plenty : 1);
-    std::size_t which = 0;
-    for (auto& [what, block, all] : examples(DType::f32)) {
-      const char* counter = which++ == 0 ? "kernel entries" : "feature entries";
-      double before = timers::counter(counter), entries = static_cast<double>(block->rows() * block->cols());
-      block->rows(Index({0, n - 1}));
-      double of_rows = timers::counter(counter) - before;
-      BOOST_TEST(comm::allreduce(of_rows, comm::Reduction::sum) == 2 * b, what);
-      block->times(as_matrix(normal(b, 1, 1)));
-      block->gram(DType::f64);
-      block->dense();
-      BOOST_TEST(timers::counter(counter) - before - of_rows == (keep ? 1 : 3) * entries, what);
-    }
-  }
-}
-
 BOOST_AUTO_TEST_CASE(operands_of_the_wrong_shape_are_refused) {
   for (auto& [what, block, all] : examples(DType::f64)) {
     BOOST_CHECK_THROW(block->t_times(Matrix::zeros(block->rows() + 1, 2)), Error);
     BOOST_CHECK_THROW(block->times(Matrix::zeros(b + 1, 2)), Error);
     BOOST_TEST(block->times(Matrix(b, 0, DType::f64)).shape() == fmt::format("{}x0", block->rows()));
     BOOST_TEST(block->t_times(Matrix(block->rows(), 0, DType::f64)).shape() == fmt::format("{}x0", b));
-  }
-}
-
-// What a run computes must not depend on whether it had the factor of a block already: see scripts/kbcd/factors.lua.
-BOOST_AUTO_TEST_CASE(the_fused_product_has_the_bits_of_the_single_one) {
-  Budget budget(4 * 400 * b * sizeof(double));  // memory for a block; slabs of no more than 400 rows
-  for (DType type : both_types) {
-    DataSet x = DataSet::from_matrix(as_matrix(normal(n, d, 1, type), type));
-    Matrix a = as_matrix(normal(x.local_n(), 2, 2));
-    auto block = [&] { return kernel_block(x, Index::range(0, b), rbf(), std::nullopt, x); };
-    auto fused = block(), single = block();
-    BOOST_TEST(distance(fused->normal(a, type).t_times, dense(single->t_times(a))) == 0);
-    BOOST_TEST(distance(fused->t_times(a), dense(single->normal(a, type).t_times)) == 0);
   }
 }
 

@@ -1,209 +1,13 @@
--- The contract of algorithms: hooks of the shipped ones (choose, centers, start, targets, weights), methods that iterate,
--- what a user's own declaration gets, and the messages when it is wrong. References are direct dense solves.
+-- The contract of algorithms: methods that iterate, steps that change all coefficients, state, what a user's own declaration
+-- gets, and the messages when it is wrong. References are direct dense solves.
 
 local kbcd = require "kbcd"
 local spec = require "spec"
-local Matrix, Index, DataSet = kbcd.Matrix, kbcd.Index, kbcd.DataSet
+local problem = require "small_problem"
+local Matrix = kbcd.Matrix
 local test, equal, close, fails = spec.test, spec.equal, spec.close, spec.fails
-
-local n, d, k, lambda = 80, 3, 2, 1e-2
-local data, targets = Matrix.randn(n, d, { seed = 3 }), Matrix.randn(n, k, { seed = 4 })
-local X, Y = DataSet(data), DataSet(targets)
-local rbf = kbcd.kernel.rbf{ gamma = 0.3 }
-
-local function kernel_matrix(A, B)
-  return spec.make(A.nrows, B.nrows, function(i, j)
-    local s = 0
-    for c = 1, d do s = s + (A(i, c) - B(j, c)) ^ 2 end
-    return math.exp(-0.3 * s)
-  end)
-end
-local K = kernel_matrix(data, data)
-local function whole(rows) return kbcd.gather(rows) end
-local function mine(A) return A:rows(X.first, X.first + X.local_n - 1) end  -- this rank's rows
-local function last(steps)
-  local step
-  for s in steps do step = s end
-  return step
-end
--- The coefficients of Nyström on centres J, by a direct solve.
-local function nystrom_solution(J, Z, lam, W)
-  local K_J = kernel_matrix(data, data:take(J))
-  local weighted = W and spec.make(n, #J, function(i, j) return W(i, 1) * K_J(i, j) end) or K_J
-  local H = weighted:t() * K_J + kernel_matrix(data:take(J), data:take(J)) * (n * lam)
-  return kbcd.local_solve(H, weighted:t() * Z, { jitter = true }), K_J
-end
-
-test("falkon solves Nyström's equations, for a path", function()
-  local lambdas = { 1e-1, 1e-2 }
-  local step = last(kbcd.falkon(X, Y, { kernel = rbf, p = 20, lambda = lambdas, epochs = 60, seed = 5 }))
-  local J = Index.sample(n, 20, { seed = 5, stream = 1 })
-  for l, lam in ipairs(lambdas) do
-    local alpha, K_J = nystrom_solution(J, targets, lam)
-    close(whole(step.model[l]:predict(X)), K_J * alpha, 1e-6, "lambda = " .. lam)
-    close(whole(step.model:fitted()[l]), K_J * alpha, 1e-6, "fitted values")
-    close(step.residual[l], (targets - K_J * alpha):norm() / targets:norm(), 1e-6, "residual")
-  end
-  fails(function() kbcd.falkon(X, Y, { kernel = rbf, p = 20, lambda = 1, b = 5 }) end, "unknown option 'b'")
-end)
-
-test("choose: greedy and weighted blocks converge to the same solution", function()
-  local map = kbcd.features.fourier{ kernel = rbf, p = 20, seed = 2 }
-  local Z = whole(kbcd.RandomFeaturesBlock(X, Index.range(1, 20), map):dense())
-  local w = kbcd.local_solve((Z:t() * Z):add_diagonal(n * lambda), Z:t() * targets)
-  local o = { map = map, b = 6, lambda = lambda, epochs = 500 }
-  local visits = {}
-  function o.choose(c)
-    equal(#c.blocks, 4)
-    equal(c.steps, 4)
-    local best, size = 1, -1
-    for i = 1, 4 do
-      local norm = c:gradient(i):norm()
-      if norm > size then best, size = i, norm end
-    end
-    visits[best] = (visits[best] or 0) + 1
-    return best
-  end
-  close(last(kbcd.random_features(X, Y, o)).model[1].coefficients, w, 1e-6, "greedy")
-  assert(visits[1] and visits[2] and visits[3] and visits[4], "every block is visited")
-  function o.choose(c)
-    return Index.weighted(Matrix.ones(20, 1), 6, { seed = c.epoch, stream = c.step })
-  end
-  close(last(kbcd.random_features(X, Y, o)).model[1].coefficients, w, 1e-6, "drawn anew")
-  -- The full kernel takes any order in which each block comes once an epoch.
-  local full = { kernel = rbf, b = 17, lambda = 0.1, epochs = 60, partition = "fixed" }
-  function full.choose(c)
-    for i = #c.blocks, 1, -1 do if not c.visited[i] then return i end end
-  end
-  local exact = kbcd.local_solve(K:clone():add_diagonal(n * 0.1), targets)
-  close(whole(last(kbcd.full_kernel(X, Y, full)).model[1].coefficients), exact, 1e-6, "full kernel, backwards")
-  full.choose = function() return 1 end
-  fails(function() last(kbcd.full_kernel(X, Y, full)) end, "once an epoch", "block 1")
-  o.choose = function() return 9 end
-  fails(function() last(kbcd.random_features(X, Y, o)) end, "random_features", "1..4", "9")
-end)
-
-test("centers: an Index, or drawn by a method", function()
-  local J = Index{ 3, 9, 27, 44, 71, 12 }
-  local alpha, K_J = nystrom_solution(J, targets, lambda)
-  local o = { kernel = rbf, p = 6, b = 6, lambda = lambda, centers = J }
-  close(whole(last(kbcd.nystrom(X, Y, o)).model[1]:predict(X)), K_J * alpha, 1e-7, "an Index")
-  for _, way in ipairs{ "uniform", "rpcholesky", "leverage" } do
-    o.centers, o.p, o.b = way, 10, 10
-    local step = last(kbcd.nystrom(X, Y, o))
-    local centers = step.model.centers
-    equal(#centers, 10, way)
-    local solution, K_C = nystrom_solution(centers, targets, lambda)
-    close(whole(step.model[1]:predict(X)), K_C * solution, 1e-5, way)
-  end
-  o.centers = "best"
-  fails(function() kbcd.nystrom(X, Y, o) end, "centers", "'rpcholesky'")
-  o.centers, o.p = J, 7
-  fails(function() kbcd.nystrom(X, Y, o) end, "centers", "7", "6")
-end)
-
-test("start: a run begins from another model, also when the data has grown", function()
-  local map = kbcd.features.fourier{ kernel = rbf, p = 12, seed = 2 }
-  local runs = {
-    { kbcd.full_kernel, { kernel = rbf, b = 80, partition = "fixed" } }, { kbcd.nystrom, { kernel = rbf, p = 20, b = 20 } },
-    { kbcd.random_features, { map = map, b = 12 } },
-  }
-  for i, run in ipairs(runs) do
-    local method, o = unpack(run)
-    o.lambda = { 0.1, 0.01 }
-    local first = last(method(X, Y, o)).model
-    o.start = first
-    local again = last(method(X, Y, o))
-    for l = 1, 2 do
-      assert(again.change[l] < 1e-6, ("method %d: nothing is left to change, got %g"):format(i, again.change[l]))
-      close(whole(again.model[l]:predict(X)), whole(first[l]:predict(X)), 1e-6, "method " .. i)
-    end
-    equal(again.model == first, false, "a model of its own")
-  end
-  -- 60 rows first, then all 80: the first residual is below that of a start from zero.
-  local few = X:subset(Index.range(1, 60))
-  local Y_few = Y:subset(Index.range(1, 60))
-  local small = last(kbcd.full_kernel(few, Y_few, { kernel = rbf, b = 20, lambda = 0.1, epochs = 50 })).model
-  local o = { kernel = rbf, b = 20, lambda = 0.1 }
-  local cold = last(kbcd.full_kernel(X, Y, o)).residual[1]
-  o.start = small
-  local warm = last(kbcd.full_kernel(X, Y, o)).residual[1]
-  assert(warm < 0.8 * cold, ("%g is not below %g"):format(warm, cold))
-  o.start, o.epochs, o.tol = small, 400, 1e-12
-  local exact = kbcd.local_solve(K:clone():add_diagonal(n * 0.1), targets)
-  close(whole(last(kbcd.full_kernel(X, Y, o)).model[1].coefficients), exact, 1e-8, "to the same solution")
-  fails(function() kbcd.random_features(X, Y, { map = map, lambda = 1, start = small }) end, "start", "features")
-  fails(function() kbcd.full_kernel(DataSet(data + 1), Y, { kernel = rbf, lambda = 1, start = small }) end, "none of its 60")
-  fails(function() kbcd.full_kernel(X, Y, { kernel = rbf, lambda = 1, start = 3 }) end, "start", "Model")
-end)
-
-test("targets that change between epochs", function()
-  local map = kbcd.features.fourier{ kernel = rbf, p = 12, seed = 2 }
-  local runs = {
-    { kbcd.full_kernel, { kernel = rbf, b = 30, partition = "fixed" } }, { kbcd.nystrom, { kernel = rbf, p = 20, b = 20 } },
-    { kbcd.random_features, { map = map, b = 5 } }, { kbcd.falkon, { kernel = rbf, p = 20 } },
-  }
-  for i, run in ipairs(runs) do
-    local method, o, seen = run[1], run[2], {}
-    o.lambda, o.epochs, o.seed = 0.1, 300, 5
-    local expected = whole(last(method(X, DataSet(targets * 2), o)).model[1]:predict(X))
-    function o.targets(epoch, fitted)
-      seen[epoch] = true
-      if epoch == 2 then
-        equal(fitted()[1].nrows, X.local_n)
-        return mine(targets * 2)
-      end
-    end
-    local step = last(method(X, Y, o))
-    assert(seen[2] and seen[3] and not seen[1], "asked before every epoch but the first")
-    close(whole(step.model[1]:predict(X)), expected, 1e-4, "method " .. i)
-  end
-end)
-
-test("weights of rows", function()
-  local w = Matrix.rand(n, 1, { seed = 8 }):add(0.2)
-  local sqrt_w = w:clone():sqrt()
-  -- Full kernel: (K + nλ W⁻¹) α = Y.
-  local inverse = w:clone():pow(-1):scale(n * 0.1)
-  local alpha = kbcd.local_solve(K:clone():add_diagonal(inverse), targets)
-  local o = { kernel = rbf, lambda = 0.1, b = 30, epochs = 200, tol = 1e-13, weights = mine(w) }
-  local step = last(kbcd.full_kernel(X, Y, o))
-  close(whole(step.model[1]:predict(X)), K * alpha, 1e-6, "full kernel")
-  close(whole(step.model[1].coefficients), alpha, 1e-5, "coefficients")
-  close(whole(step.model:fitted()[1]), K * alpha, 1e-4, "fitted values")
-  local J = Index.sample(n, 20, { seed = 5, stream = 1 })
-  local solution, K_J = nystrom_solution(J, targets, 0.1, w)
-  for _, method in ipairs{ kbcd.nystrom, kbcd.falkon } do
-    local p = { kernel = rbf, lambda = 0.1, p = 20, seed = 5, weights = DataSet(w) }
-    if method == kbcd.falkon then p.epochs = 60 end
-    close(whole(last(method(X, Y, p)).model[1]:predict(X)), K_J * solution, 1e-5, method.name)
-  end
-  local map = kbcd.features.fourier{ kernel = rbf, p = 12, seed = 2 }
-  local Z = whole(kbcd.RandomFeaturesBlock(X, Index.range(1, 12), map):dense())
-  local Z_w = Z:clone():cmul(sqrt_w)
-  local v = kbcd.local_solve((Z_w:t() * Z_w):add_diagonal(n * 0.1), Z_w:t() * targets:clone():cmul(sqrt_w))
-  close(whole(last(kbcd.random_features(X, Y, { map = map, lambda = 0.1, weights = mine(w) })).model[1]:predict(X)), Z * v,
-    1e-6, "random features")
-  fails(function() kbcd.full_kernel(X, Y, { kernel = rbf, lambda = 1, weights = mine(w) * 0 }) end, "weights", "> 0")
-  fails(function() kbcd.full_kernel(X, Y, { kernel = rbf, lambda = 1, weights = Matrix.ones(n + 9, 1) }) end,
-    "weights", "x 1")
-end)
-
-test("targets that are all zero give a model that is zero", function()
-  local zero = DataSet(Matrix.zeros(n, 1))
-  local map = kbcd.features.fourier{ kernel = rbf, p = 12 }
-  for _, steps in ipairs{
-    kbcd.full_kernel(X, zero, { kernel = rbf, lambda = 1, b = 30, epochs = 2 }),
-    kbcd.nystrom(X, zero, { kernel = rbf, lambda = 1, p = 20, epochs = 2 }),
-    kbcd.random_features(X, zero, { map = map, lambda = 1, epochs = 2 }),
-    kbcd.falkon(X, zero, { kernel = rbf, lambda = 1, p = 20, epochs = 2 }),
-  } do
-    local step = last(steps)
-    equal(step.model[1].coefficients:norm(), 0)
-    equal(step.residual[1], 0)
-  end
-end)
-
+local n, k, targets, X, Y, rbf, K = problem.n, problem.k, problem.targets, problem.X, problem.Y, problem.rbf, problem.K
+local whole, mine, last = problem.whole, problem.mine, problem.last
 -- Gradient descent on the full kernel's equations, which changes all coefficients in a step: α ← α + t (Y − (K + nλI) α).
 local function richardson(extra)
   return kbcd.algorithm("richardson", {
@@ -401,6 +205,33 @@ test("lambda: numbers for each model", function()
   close(l:row(), Matrix{ { 2, 2, 3, 3 } }, 0)
   fails(function() return l * A:cols(1, 3) end, "4 columns", "2x3")
   fails(function() return l + A end, "lambda", "Matrix")
+end)
+
+-- Each rank adds a number of its own to the state that `wrong` names, at step `at`.
+local function uneven(wrong, at)
+  return kbcd.algorithm("uneven", { "uneven: a state that differs by rank", kernel = "kernel", p = 20 },
+    function(X_, _, o, run)
+      local alpha = run.kernel_model(o.kernel, run.centers(o.p, o.kernel)).coefficients
+      local states = { coefficients = alpha, m = run.replicated("m", Matrix.ones(3, 2)),
+        r = run.distributed("r", Matrix.full(X_.local_n, 1, kbcd.rank())) }
+      return { dense = true, step = function()
+        states.m:scale(1 + 1e-12 * kbcd.rank())  -- as by rounding
+        if run.t == at then states[wrong]:add(kbcd.rank() / 10) end
+      end }
+    end)
+end
+
+test("a replicated state that differs by rank is an error that names it", function()
+  local o = { kernel = rbf, lambda = 1, p = 20, b = 5, epochs = 3 }
+  if kbcd.size() == 1 then return last(uneven("m", 6)(X, Y, o)) end
+  last(uneven("r", 6)(X, Y, o))
+  fails(function() last(uneven("m", 6)(X, Y, o)) end, "uneven: replicated state 'm' is not the same on all ranks",
+    "end of epoch 2", ("rank %d's"):format(kbcd.size() - 1), "contract_spec.lua:")
+  fails(function() last(uneven("coefficients", 12)(X, Y, o)) end, "'coefficients'", "end of epoch 3", "run.distributed")
+  local path = kbcd.bcast(kbcd.rank() == 0 and os.tmpname() or "") .. ".checkpoint"
+  o.checkpoint = kbcd.checkpoint(path, { every = 0 })
+  fails(function() last(uneven("m", 6)(X, Y, o)) end, "'m'", "before the checkpoint of block 2 of epoch 2")
+  o.checkpoint:remove()
 end)
 
 -- How often control passes from one Lua file to another in a step.
