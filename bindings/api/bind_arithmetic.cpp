@@ -82,7 +82,8 @@ void bind_operators(sol::state_view lua, Type& type) {
   document(
       lua, "Matrix operators", "A + B, A - B, A * B, A + x, x - A, A * x, A / x, x / A, A ^ x, -A, A == B",
       "Operators allocate their result; x is a number. * is the product of matrices; ^ and x / A are elementwise; == is exact.");
-  def(lua, type, "Matrix:equals(B [, tolerance])", "No element differs by more than the tolerance (1e-12).",
+  def(lua, type, "Matrix:equals(B [, tolerance])",
+      "Whether no element differs by more than the tolerance (1e-12 unless given).",
       [](const Matrix& a, const Matrix& b, sol::optional<double> tolerance) {
         return a.same_shape(b) && largest_difference(a, b) <= tolerance.value_or(1e-12);
       });
@@ -113,7 +114,7 @@ void bind_operators(sol::state_view lua, Type& type) {
   def(lua, type, "Matrix:cdiv(B)", "Divides elementwise by B (or by one row or column for all), in place.",
       [](Matrix& a, const Matrix& b) { return divide(a, b), a; });
   def(lua, type, "Matrix:scale(factor)", "A = factor A, in place.", [](Matrix& a, double f) { return scale(a, f), a; });
-  def(lua, type, "Matrix:fill(value)", "Every element becomes `value`.",
+  def(lua, type, "Matrix:fill(value)", "Sets every element to `value`.",
       [](Matrix& a, double v) { return fill(a, v), a; });
   def(lua, type, "Matrix:add_diagonal(v)",
       "A = A + v I for a number v, A + diag(v) for an n x 1 or 1 x n Matrix; in place.",
@@ -172,7 +173,7 @@ void bind_reductions(sol::state_view lua, Type& type) {
       });
   def(lua, type, "Matrix:min()", "The smallest element.", [](const Matrix& m) { return minimum(m); });
   def(lua, type, "Matrix:argmax([dim])",
-      "Where the largest element of each row (dim = 2, the default) or column (dim = 1) is, counted from 1.",
+      "The position of the largest element of each row (dim = 2, the default) or column (dim = 1), counted from 1.",
       [along](const Matrix& m, sol::optional<Int> dim) {
         return along("Matrix:argmax", m, dim.value_or(2), row_argmax);
       });

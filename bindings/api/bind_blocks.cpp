@@ -67,18 +67,17 @@ void bind_block(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Block>("Block", sol::no_constructor);
   document(
       lua, "Block", "B:t() * A, B * D",
-      "The n x b operator that KernelBlock and RandomFeaturesBlock give, this rank's rows of it. B:t() "
-      "* A is this\n"
-      "rank's part of a sum over the ranks (allreduce it); B * D is this rank's rows. Both are f64, with the rounding of the block's own precision.\n"
-      "It is computed at the first product, kept while it fits the memory budget, else computed anew in "
-      "panels.");
+      "The n x b operator that KernelBlock and RandomFeaturesBlock return; each rank holds its own rows. B:t() * A is this\n"
+      "rank's part of a sum over the ranks (allreduce it); B * D is this rank's rows of the product. Both results are f64,\n"
+      "computed in the precision of the block. The first product computes the block. It is kept if it fits the memory\n"
+      "budget; otherwise every product computes it again, in panels.");
   def_field(type, "nrows", "This rank's rows.", [](const Block& b) { return b.rows(); });
   def_field(type, "ncols", "The columns.", &Block::cols);
   def_field(type, "dtype", "\"f32\" or \"f64\".", [](const Block& b) { return name(b.dtype()); });
-  def_field(type, "kept", "Whether its numbers are in memory now.", &Block::kept);
-  def_field(type, "bytes", "What it takes in memory on this rank.",
+  def_field(type, "kept", "Whether its entries are in memory now.", &Block::kept);
+  def_field(type, "bytes", "The memory that it takes on this rank when it is kept.",
             [](const Block& b) { return static_cast<double>(b.bytes()); });
-  def_field(type, "stays", "Whether it is in memory to stay.", &Block::stays);
+  def_field(type, "stays", "Whether it stays in memory until it is released.", &Block::stays);
   def(lua, type, "Block:t()", "The transpose, for B:t() * A.", [](std::shared_ptr<Block> b) { return BlockT{b}; });
   def(lua, type, "Block:gram([precision])",
       "B' B of this rank's rows (allreduce it), in \"f32\" or \"f64\"; default: the block's.",
@@ -99,12 +98,12 @@ void bind_block(sol::state_view lua, sol::table kbcd) {
       "K(I, I) of a KernelBlock's own centres I, a b x b Matrix; each rank may call it alone.",
       [](std::shared_ptr<Block> b) { return b->square(); });
   def(lua, type, "Block:dense([first, last])",
-      "This rank's rows as a Matrix; or its rows first..last, of which no others are computed or kept.",
+      "This rank's rows as a Matrix; or only its rows first..last, without computing the others.",
       [](std::shared_ptr<Block> b, sol::optional<Int> first, sol::optional<Int> last) {
         if (!first && !last) return b->dense();
         return b->dense(first.value_or(1) - 1, last.value_or(b->rows()) - first.value_or(1) + 1);
       });
-  def(lua, type, "Block:release()", "Forgets the numbers now; a later product computes them again.",
+  def(lua, type, "Block:release()", "Frees the memory of the entries now; a later product computes them again.",
       [](std::shared_ptr<Block> b) { b->release(); });
   type[sol::meta_function::multiplication] = &multiply;
   type[sol::meta_function::to_string] = [](const Block& b) {
@@ -147,7 +146,7 @@ void bind_blocks(sol::state_view lua, sol::table kbcd) {
   matrix[sol::meta_function::multiplication] = &multiply;
 
   def(lua, kbcd, "KernelBlock(X, I, kernel [, options])",
-      "K([n], I): columns I of the kernel matrix of X, as an operator (see Block). All ranks call it.\n"
+      "K([n], I): columns I of the kernel matrix of X, as an operator (help \"Block\"). All ranks call it.\n"
       "options: rows (an Index: only these rows of X), centers (the DataSet that I numbers the rows of; X "
       "unless given),\n"
       "keep (\"exact\" or \"f16\": to stay in memory, if it fits the budget, until released, in the precision of X or "

@@ -1,4 +1,4 @@
-// The ranks in Lua: who am I, sums over all, broadcasts. Every rank must call these in the same order.
+// The ranks in Lua: rank and size, sums over all ranks, broadcasts. Every rank must call these in the same order.
 #include "bindings/glue/def.hpp"
 #include "core/comm.hpp"
 
@@ -37,19 +37,19 @@ void bind_comm(sol::state_view lua, sol::table kbcd) {
         for (auto argument : args) results.push_back(sol::object(argument));
         return results;
       });
-  def(lua, kbcd, "allreduce_max(x)", "The largest of a number over the ranks.",
+  def(lua, kbcd, "allreduce_max(x)", "The largest of the ranks' numbers x.",
       [](double x) { return comm::allreduce(x, comm::Reduction::max); });
-  def(lua, kbcd, "allreduce_min(x)", "The smallest of a number over the ranks.",
+  def(lua, kbcd, "allreduce_min(x)", "The smallest of the ranks' numbers x.",
       [](double x) { return comm::allreduce(x, comm::Reduction::min); });
   def(lua, kbcd, "iallreduce(A [, B, ...])",
-      "Begins the same sums and returns a handle: call its wait() before the matrices are touched again.",
+      "Starts the same sums and returns a Request: call its wait() before you use the matrices again.",
       [](sol::variadic_args args) { return std::make_shared<comm::Request>(matrices("iallreduce", args)); });
   def(lua, kbcd, "ireduce_symmetric(A, root)",
       "Begins the sum of a symmetric Matrix over the ranks, on rank root only (half of it travels), and returns a "
       "handle\nwith wait().",
       [](const Matrix& a, Int root) { return std::make_shared<comm::Request>(a, static_cast<int>(root)); });
   def(lua, kbcd, "together(f)",
-      "f() on every rank, which must not call the other ranks; where it fails on one, all ranks get that error.",
+      "Calls f() on every rank. If it fails on one rank, it is an error on all. f must not call functions that all ranks call.",
       [](sol::protected_function f) {
         comm::together([&] {
           auto result = f();
@@ -59,7 +59,7 @@ void bind_comm(sol::state_view lua, sol::table kbcd) {
         });
       });
   def(lua, kbcd, "bcast(value [, root])",
-      "The root's (rank 0's) value on every rank: a Matrix in place, a string or a number as the result.",
+      "Sends the value of rank `root` (0 unless given) to every rank: a Matrix in place, a string or a number as the result.",
       [](sol::this_state L, sol::object value, sol::optional<Int> root) {
         int from = static_cast<int>(root.value_or(0));
         require(from >= 0 && from < comm::size(), "bcast: a root in 0..{} expected, got {}", comm::size() - 1, from);
@@ -81,12 +81,12 @@ void bind_comm(sol::state_view lua, sol::table kbcd) {
       });
   def(lua, kbcd, "gather(A)", "The rows of every rank's A, one rank after the other, on every rank.",
       [](const Matrix& a) { return comm::allgather(a); });
-  def(lua, kbcd, "barrier()", "Waits until every rank is here.", [] { comm::barrier(); });
+  def(lua, kbcd, "barrier()", "Waits until every rank has called it.", [] { comm::barrier(); });
 
   auto request = kbcd.new_usertype<comm::Request>("Request", sol::no_constructor);
-  def(lua, request, "Request:wait()", "Waits until the sums are there.",
+  def(lua, request, "Request:wait()", "Waits until the sums are complete.",
       [](std::shared_ptr<comm::Request> r) { r->wait(); });
-  def(lua, request, "Request:done()", "Whether the sums are there.",
+  def(lua, request, "Request:done()", "Whether the sums are complete.",
       [](std::shared_ptr<comm::Request> r) { return r->done(); });
   refuse_unknown_fields(request);
 }

@@ -10,10 +10,10 @@
 namespace kbcd::lua {
 namespace {
 
-// help "load", and what every loader declares.
+// The text of help "load", with the options that every loader declares.
 std::string load_help() {
   std::string text =
-      "X, y, classes: a DataSet from a file, its labels where it has any (an n x t DataSet), and their names where they are\n"
+      "X, y, classes: a DataSet from a file, its labels if it has any (an n x t DataSet), and their names if they are\n"
       "no numbers (then y holds k - 1 for classes[k]). Each rank reads and keeps its own rows; all ranks call it. The content\n"
       "of a file decides its format, then its extension; .npy, idx and text may be gzipped.\n"
       "Options of every format:";
@@ -33,7 +33,7 @@ sol::table declaration(lua_State* L, const Loader& loader) {
   return entry;
 }
 
-// For the commands: loaders.declared(), loaders.common() (options that all have), loaders.of(path).
+// For the commands: loaders.declared(), loaders.common() (the options of every loader), loaders.of(path).
 void bind_loaders(sol::state_view lua, sol::table kbcd) {
   sol::table table = lua.create_table();
   kbcd["loaders"] = table;
@@ -101,8 +101,8 @@ void bind_csr(sol::state_view lua, sol::table kbcd) {
   kbcd["Csr"] = sol::lua_nil;
   def(lua, kbcd, "Csr(cols, starts, columns, values [, dtype, unit_norm])",
       "Sparse rows for DataSet.local_part: row i has values[starts[i] + 1 .. starts[i + 1]] in the columns (from 1) of the\n"
-      "same places. Three Matrices of one row, f64. The columns of a row may come in any order; what comes twice is summed.\n"
-      "unit_norm = false: whether rows get the length 1. csr_builder makes the three.",
+      "same places. Three Matrices of one row, f64. The columns of a row may be in any order; values of one column are added.\n"
+      "unit_norm = false (true: each row is scaled to length 1). csr_builder makes the three matrices.",
       [](Int cols, const Matrix& starts, const Matrix& columns, const Matrix& values, sol::optional<DType> dtype,
          sol::optional<bool> unit_norm) {
         require(cols >= 1 && cols <= std::numeric_limits<std::int32_t>::max(),
@@ -132,7 +132,8 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   def_field(type, "first", "The global number of this rank's first row.",
             [](const DataSet& x) { return x.first() + 1; });
   def(lua, type, "DataSet.generate(n, d, f)",
-      "f(first, last) gives rows first..last as a Matrix of d columns; each rank asks for its own.",
+      "A data set from a function: f(first, last) returns rows first..last as a Matrix of d columns; each rank calls it for its "
+      "own rows.",
       [](Int n, Int d, sol::protected_function f) {
         return DataSet::generate(n, d, [&](Int first, Int count) -> Matrix {
           return result_of<Matrix>("DataSet.generate: the function", f(first + 1, first + count));
@@ -147,16 +148,18 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
         return DataSet(n, rows.as<Matrix&>().clone(), "DataSet.local_part");
       });
   def(lua, type, "DataSet.distribute(rows)",
-      "A data set of the rows that each rank has, any number of them, one rank after the other. All ranks call it.",
+      "A data set of the rows of all ranks, one rank after the other, distributed in equal shares; a rank may pass any number\n"
+      "of rows. All ranks call it.",
       [](const Matrix& rows) { return distribute(rows, "DataSet.distribute"); });
-  def(lua, type, "DataSet.share(n)", "The first and the last of this rank's rows of n.", [](Int n) {
-    require(n >= 0, "DataSet.share: a number of rows expected, got {}", n);
-    Layout layout = comm::layout(n);
-    Int first = layout.first(comm::rank());
-    return std::make_tuple(first + 1, first + layout.count(comm::rank()));
-  });
+  def(lua, type, "DataSet.share(n)", "The numbers of the first and the last of n rows that this rank holds.",
+      [](Int n) {
+        require(n >= 0, "DataSet.share: a number of rows expected, got {}", n);
+        Layout layout = comm::layout(n);
+        Int first = layout.first(comm::rank());
+        return std::make_tuple(first + 1, first + layout.count(comm::rank()));
+      });
   def(lua, type, "DataSet:fingerprint()",
-      "A text that any other number, row or order of rows would change; the same on any number of ranks. All ranks call it.",
+      "A checksum of the numbers and their order, as a text; the same on any number of ranks. All ranks call it.",
       [](const DataSet& x) { return x.fingerprint(); });
   def(lua, type, "DataSet:gather(I)", "Rows I as a Matrix, on every rank. All ranks call it.",
       [](const DataSet& x, const Index& rows) { return x.gather(rows); });
@@ -165,7 +168,8 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   def(lua, type, "DataSet:subset(I)",
       "Rows I as a data set of their own, distributed over the ranks. All ranks call it.",
       [](const DataSet& x, const Index& rows) { return x.subset(rows); });
-  def(lua, type, "DataSet:local_rows(I)", "Where those of rows I that live on this rank are in X.rows, as an Index.",
+  def(lua, type, "DataSet:local_rows(I)",
+      "The positions in X.rows of those of rows I that this rank holds, as an Index.",
       [](const DataSet& x, const Index& rows) {
         Timer timer("local rows");
         return x.local_rows(rows);
@@ -188,7 +192,7 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
         Values options = values_of("load", table);
         comm::require_same("load", path + (options.empty() ? "" : ", ") + text_of(options));
         Loaded loaded = load(path, options);
-        sol::variadic_results results;  // no nils behind X: f(load(…)) passes on just what there is
+        sol::variadic_results results;  // no nils after X, so that f(load(…)) passes only values
         results.push_back(sol::make_object(L, loaded.x));
         if (loaded.y) results.push_back(sol::make_object(L, *loaded.y));
         if (!loaded.y && !loaded.classes.empty()) results.push_back(sol::make_object(L, sol::lua_nil));

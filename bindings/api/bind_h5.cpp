@@ -1,4 +1,4 @@
-// HDF5 files in Lua: what a model file needs. Each process works on its own; usually rank 0 writes and all read.
+// HDF5 files in Lua, as model files need them. Each process works by itself; usually rank 0 writes and all ranks read.
 #include "bindings/glue/def.hpp"
 #include "modules/data/h5.hpp"
 
@@ -47,7 +47,7 @@ void bind_attributes(sol::state_view lua, sol::usertype<H5File>& type) {
 
 void bind_tables(sol::state_view lua, sol::usertype<H5File>& type) {
   def(lua, type, "H5File:append(dataset, A)",
-      "Adds the rows of a Matrix; the first ones make the dataset, in their type.",
+      "Appends the rows of a Matrix. The first call makes the dataset, in the type of the Matrix.",
       [](File f, const std::string& dataset, const Matrix& a) { f->append(dataset, a); });
   def(lua, type, "H5File:write_texts(dataset, list)", "A new dataset of texts.",
       [](File f, const std::string& dataset, sol::table list) {
@@ -67,17 +67,17 @@ void bind_tables(sol::state_view lua, sol::usertype<H5File>& type) {
         return std::make_tuple(sol::as_table(extent.shape), name(narrow ? DType::f32 : DType::f64));
       });
   def(lua, type, "H5File:read(dataset, first, last [, dtype])",
-      "Rows first..last of a dataset of numbers, f64 unless said.",
+      "Rows first..last of a dataset of numbers, f64 unless given.",
       [](File f, const std::string& dataset, Int first, Int last, sol::optional<DType> dtype) {
         return f->read(dataset, first - 1, last - first + 1, dtype.value_or(DType::f64));
       });
   def(lua, type, "H5File:append_sparse(group, S)",
-      "Adds sparse rows, a Csr: a group of the lists values, columns (from 0) and starts, which the first rows make.",
+      "Appends sparse rows, a Csr, to a group of the lists values, columns (from 0) and starts. The first call makes the group.",
       [](File f, const std::string& group, const Csr& rows) { f->append(group, rows); });
   def(lua, type, "H5File:sparse_rows(group)", "How many sparse rows such a group holds.",
       [](File f, const std::string& group) { return f->sparse_rows(group); });
   def(lua, type, "H5File:read_sparse(group, d, first, last [, dtype])",
-      "Rows first..last of such a group as a Csr of d columns, f64 unless said.",
+      "Rows first..last of such a group as a Csr of d columns, f64 unless given.",
       [](File f, const std::string& group, Int d, Int first, Int last, sol::optional<DType> dtype) {
         return f->read_sparse(group, d, first - 1, last - first + 1, dtype.value_or(DType::f64));
       });
@@ -91,14 +91,15 @@ void bind_h5(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<H5File>("H5File", sol::no_constructor);
   bind_attributes(lua, type);
   bind_tables(lua, type);
-  def(lua, type, "H5File:group(path)", "Makes a group.", [](File f, const std::string& path) { f->make_group(path); });
-  def(lua, type, "H5File:has(path)", "Whether there is such a group or dataset.",
+  def(lua, type, "H5File:group(path)", "Creates a group.",
+      [](File f, const std::string& path) { f->make_group(path); });
+  def(lua, type, "H5File:has(path)", "Whether the file has this group or dataset.",
       [](File f, const std::string& path) { return f->has(path); });
   def(lua, type, "H5File:members(group)", "The names in a group.",
       [](File f, const std::string& group) { return sol::as_table(f->members(group)); });
   def(lua, type, "H5File:datasets()", "The paths of all datasets of the file.",
       [](File f) { return sol::as_table(f->datasets()); });
-  def(lua, type, "H5File:close()", "Writes what is left and closes the file.", [](File f) { f->close(); });
+  def(lua, type, "H5File:close()", "Writes buffered data and closes the file.", [](File f) { f->close(); });
   def_field(type, "path", "The path of the file.", [](const H5File& f) { return f.path(); });
   type[sol::meta_function::to_string] = [](const H5File& f) { return "H5File " + f.path(); };
   refuse_unknown_fields(type);
@@ -106,11 +107,10 @@ void bind_h5(sol::state_view lua, sol::table kbcd) {
 
   sol::table h5 = lua.create_table();
   kbcd["h5"] = h5;
-  def(lua, h5, "h5.create(path)", "A new HDF5 file, in place of one that is there.",
+  def(lua, h5, "h5.create(path)", "A new HDF5 file; it replaces an existing one.",
       [](const std::string& path) { return std::make_shared<H5File>(H5File::create(path)); });
   def(lua, h5, "h5.open(path [, own])",
-      "An HDF5 file, to read. own: true for files that h5.create made; those of an older form, without checksums, are\n"
-      "refused.",
+      "Opens an HDF5 file for reading. own = true: a file that h5.create made is expected; one without checksums is refused.",
       [](const std::string& path, sol::optional<bool> own) {
         return std::make_shared<H5File>(H5File::open(path, own.value_or(false)));
       });

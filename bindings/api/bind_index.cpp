@@ -1,4 +1,4 @@
-// Index in Lua: numbers counted from 1 there, from 0 inside; this file is where they are converted.
+// Index in Lua. Numbers count from 1 in Lua and from 0 in C++; this file converts them.
 #include "bindings/glue/def.hpp"
 #include "core/index.hpp"
 
@@ -32,19 +32,18 @@ std::string to_string(const Index& index) {
 
 void bind_index(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Index>("Index", sol::no_constructor);
-  def_call(lua, kbcd["Index"], "Index(table)",
-           "An ordered list of row or column numbers, counted from 1. I[i], #I and I == J work as expected.\n"
-           "A number may be there twice: gathering (Matrix:take, Selector(n, I):t() * A) then repeats the row, and "
-           "scattering\n"
-           "(Matrix:add_rows, Selector(n, I) * D) adds both to it.",
-           [](sol::table table) { return from_table(table); });
+  def_call(
+      lua, kbcd["Index"], "Index(table)",
+      "An ordered list of row or column numbers, counted from 1. I[i], #I and I == J work as expected.\n"
+      "A number may occur twice: gathering (Matrix:take, Selector(n, I):t() * A) then repeats the row, and scattering\n"
+      "(Matrix:add_rows, Selector(n, I) * D) adds both rows.",
+      [](sol::table table) { return from_table(table); });
   def(lua, type, "Index.range(first, last)", "The numbers first..last.", [](Int first, Int last) {
     require(first >= 1, "Index.range: numbers from 1 up expected, got {}", first);
     return Index::range(first - 1, last - first + 1);
   });
   def(lua, type, "Index.permutation(n [, options])",
-      "1..n in random order: the same on every rank. options: seed, stream (numbers independent "
-      "permutations).",
+      "1..n in random order, the same on every rank. options: seed, stream (another number gives an independent order).",
       [](Int n, sol::optional<sol::table> table) {
         Options options("Index.permutation", table, {"seed", "stream"});
         return Index::permutation(n, checked_seed("Index.permutation", options.get<Int>("seed")),

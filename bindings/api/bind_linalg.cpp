@@ -1,5 +1,5 @@
-// Products, decompositions and triangular solves of Matrix in Lua. `*` itself is in bind_blocks.cpp, beside
-// the operators it also multiplies.
+// Products, decompositions and triangular solves of Matrix in Lua. `*` is in bind_blocks.cpp, since it also multiplies
+// blocks and selectors.
 #include "bindings/glue/def.hpp"
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
@@ -12,7 +12,7 @@ void bind_linalg(sol::state_view lua, sol::table kbcd) {
   sol::usertype<Matrix> type = kbcd["Matrix"];
   {
     TimedAs timed("Matrix *");
-    def(lua, type, "Matrix:gram()", "A' A, by half the work of the product.",
+    def(lua, type, "Matrix:gram()", "A' A, with half the work of the product A' * A.",
         [](const Matrix& a) { return blas::gram(a); });
   }
   {

@@ -40,7 +40,7 @@ Matrix from_table(sol::table rows, DType dtype) {
   return m;
 }
 
-// Element (i, j) is number j of row i: the same whichever rank or thread makes it.
+// Element (i, j) is number j of row i, whichever rank or thread computes it.
 Matrix random_matrix(const char* owner, bool normal, Int rows, Int cols, sol::optional<sol::table> table) {
   Options options(owner, table, {"seed", "dtype", "first_row", "stream"});
   Matrix m(rows, cols, DType::f64);
@@ -157,10 +157,11 @@ void bind_access(sol::state_view lua, Type& type) {
   def(lua, type, "Matrix:clone()", "A copy.", [](const Matrix& m) { return m.clone(); });
   def(lua, type, "Matrix:to(dtype)", "A copy as \"f32\" or \"f64\".",
       [](const Matrix& m, DType dtype) { return m.to(dtype); });
-  def(lua, type, "Matrix:copy(B)", "Takes the elements of B, converted.", [](Matrix& m, const Matrix& b) {
-    m.copy_from(b);
-    return m;
-  });
+  def(lua, type, "Matrix:copy(B)", "Copies the elements of B, converted to the dtype of this matrix.",
+      [](Matrix& m, const Matrix& b) {
+        m.copy_from(b);
+        return m;
+      });
   def(lua, type, "Matrix:totable()", "Nested tables of numbers.", [](sol::this_state L, const Matrix& m) {
     sol::table rows(L, sol::create);
     for (Int i = 0; i < m.rows(); ++i) {
@@ -172,14 +173,14 @@ void bind_access(sol::state_view lua, Type& type) {
   });
   // scripts/kbcd/init.lua makes an FFI pointer of the address.
   def(lua, type, "Matrix:ptr()",
-      "A pointer to the numbers for LuaJIT's FFI (float* or double*), and how many numbers lie from row to row:\n"
+      "A pointer to the elements for LuaJIT's FFI (float* or double*), and the stride from row to row in elements:\n"
       "element (i, j), counted from 0, is p[i * stride + j]. The matrix must outlive the pointer.",
       [](const Matrix& m) {
         require(!m.transposed(), "Matrix:ptr: a transposed view has no rows in memory; clone it first");
         void* at = m.dtype() == DType::f32 ? static_cast<void*>(m.view<float>().data) : m.view<double>().data;
         return std::make_tuple(sol::lightuserdata_value(at), m.ld());
       });
-  def(lua, type, "Matrix:release()", "Gives the memory back now; this matrix and its views become unusable.",
+  def(lua, type, "Matrix:release()", "Frees the memory now; this matrix and its views become unusable.",
       [](Matrix& m) { m.release(); });
   type[sol::meta_function::to_string] = &to_string;
   type[sol::meta_function::length] = [](const Matrix& m) -> double {

@@ -1,4 +1,4 @@
-// What solvers and the choice of centres need beside blocks, in Lua: the diagonal of a kernel matrix, a sparse sketch.
+// The diagonal of a kernel matrix and the sparse sign sketch in Lua, for solvers and for the choice of centres.
 #include "bindings/glue/def.hpp"
 #include "modules/blocks/kernel_diagonal.hpp"
 #include "modules/blocks/sparse_sign.hpp"

@@ -11,7 +11,7 @@ namespace kbcd::lua {
 void bind_solve(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Factor>("Factor", sol::no_constructor);
   def_field(type, "n", "The size of H.", &Factor::size);
-  def_field(type, "jitter", "What was added to the diagonal of H.", &Factor::jitter);
+  def_field(type, "jitter", "The number that was added to the diagonal of H.", &Factor::jitter);
   def_field(type, "lower", "L, a Matrix.", [](const Factor& f) { return f.lower(); });
   def(lua, type, "Factor:solve(B)", "H^-1 B, in f64.", [](const Factor& f, const Matrix& b) { return f.solve(b); });
   def(lua, type, "Factor:times(B)", "H B, in f64.", [](const Factor& f, const Matrix& b) { return f.times(b); });
@@ -30,8 +30,8 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
         return factor_all({h}, options.get<bool>("jitter").value_or(false), {"chol"})[0];
       });
   def(lua, kbcd, "chol_all(list [, options])",
-      "The factors of a list of matrices, as a list: computed at the same time, on as many threads. options as for "
-      "chol, and\noverwrite (true: the matrices are used up, which saves copies of them) and names (what to call them in messages).",
+      "The Cholesky factors of a list of matrices, as a list, computed in parallel on all threads. options as for chol, and\n"
+      "overwrite (true: the matrices are destroyed, which saves copies of them) and names (of the matrices, for messages).",
       [](sol::this_state L, sol::table list, sol::optional<sol::table> table) {
         Options options("chol_all", table, {"jitter", "overwrite", "names"});
         auto given = options.get<sol::table>("names");
@@ -54,8 +54,8 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
       "says how much.",
       [](const Matrix& h, const Matrix& b, sol::optional<sol::table> table) {
         Options options("local_solve", table, {"jitter"});
-        require(h.rows() == b.rows(), "local_solve: H and B must have as many rows, got {} and {}", h.shape(),
-                b.shape());
+        require(h.rows() == b.rows(), "local_solve: H and B must have the same number of rows, got {} and {}",
+                h.shape(), b.shape());
         require(all_finite(b), "local_solve: B, {}, has NaN or Inf in it", b.shape());
         Factor factor = factor_all({h}, options.get<bool>("jitter").value_or(false), {"local_solve"})[0];
         if (factor.jitter() > 0 && comm::rank() == 0)

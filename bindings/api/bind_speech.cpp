@@ -1,5 +1,5 @@
 // Speech in Lua: speech.<step> for each step from a recording to rows of features and their labels. Every step takes
-// and gives plain matrices of one utterance, so that a script composes them as it likes.
+// and gives plain matrices of one utterance, so that a script can combine them freely.
 #include "bindings/glue/def.hpp"
 #include "modules/speech/context.hpp"
 #include "modules/speech/frames.hpp"
@@ -68,18 +68,19 @@ std::vector<Segment> as_segments(const sol::table& list) {
 
 void bind_signal(sol::state_view lua, sol::table speech) {
   def(lua, speech, "speech.read_sound(path [, rate])",
-      "The samples of a sound file of one channel (wav, flac, …) in [-1, 1], a Matrix of one column; and how many there are\n"
-      "a second. Where a rate is given, a file of another is an error.",
+      "The samples of a sound file of one channel (wav, flac, …) in [-1, 1], a Matrix of one column; and the sample rate\n"
+      "in Hz. If `rate` is given, a file of another rate is an error.",
       [](const std::string& path, sol::optional<Int> rate) {
         Sound sound = read_sound(path, rate ? std::optional(*rate) : std::nullopt);
         return std::make_tuple(sound.samples, sound.rate);
       });
-  def(lua, speech, "speech.files(folder, ending)", "A sorted list of the files of a folder whose names end so.",
+  def(lua, speech, "speech.files(folder, ending)",
+      "A sorted list of the files of a folder whose names have this ending.",
       [](const std::string& folder, const std::string& ending) { return sol::as_table(files_in(folder, ending)); });
   def(lua, speech, "speech.frames(samples, rate [, options])",
       "Windows of the samples, a row each, that begin at the samples nearest to 0, step, 2 step, … options: length = 0.025 and\n"
       "step = 0.010 (seconds), window = \"hamming\", \"hann\" or \"rectangular\", preemphasis = 0.97 (x_s - 0.97 x_(s-1)),\n"
-      "center = true (the mean of each is taken off).",
+      "center = true (subtract the mean of each window).",
       [](const Matrix& samples, Int rate, sol::optional<sol::table> options) {
         return frames(samples, checked_rate("speech.frames", rate), frame_options(options));
       });
@@ -106,11 +107,11 @@ void bind_signal(sol::state_view lua, sol::table speech) {
 void bind_context(sol::state_view lua, sol::table speech) {
   def(lua, speech, "speech.deltas(A [, reach])",
       "The slope of each column over the rows within reach (2): sum_i i (a_(t+i) - a_(t-i)) / (2 sum_i i^2). Beyond the ends\n"
-      "the first and the last row stand for the missing ones.",
+      "the first and the last row are repeated.",
       [](const Matrix& a, sol::optional<Int> reach) { return deltas(a, reach.value_or(2)); });
   def(lua, speech, "speech.splice(A, reach [, into])",
-      "Each row with the rows within reach before and after it, side by side; at the ends as in deltas. into: the Matrix to\n"
-      "put them into.",
+      "Each row with the rows within reach before and after it, side by side; at the ends as in deltas. into: the Matrix\n"
+      "that takes the result.",
       [](const Matrix& a, Int reach, sol::optional<Matrix> into) {
         Matrix out = into ? *into : Matrix(a.rows(), spliced_cols(a, reach), a.dtype());
         splice(a, reach, out);
@@ -130,7 +131,7 @@ void bind_speech(sol::state_view lua, sol::table kbcd) {
       "in seconds.",
       [](const std::string& path, sol::this_state L) { return as_table(L, read_lab(path)); });
   def(lua, speech, "speech.frame_labels(segments, count [, options])",
-      "A list of the labels of so many frames: the name of the segment that the frame's centre is in. options: parts = 1\n"
+      "A list of the labels of `count` frames: the name of the segment that contains the centre of the frame. options: parts = 1\n"
       "(with 3, \"a.1\", \"a.2\" and \"a.3\" are the thirds of a segment \"a\"), length = 0.025 and step = 0.010 as in frames.",
       [](sol::table segments, Int count, sol::optional<sol::table> table) {
         Options options("speech.frame_labels", table, {"parts", "length", "step"});

@@ -1,4 +1,4 @@
-// What the library in scripts/kbcd needs of the machine: timers, memory, files, the terminal, the job.
+// What the library in scripts/kbcd uses of the machine: timers, memory, files, the terminal, the job.
 #include <omp.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ struct Reservation {
   std::size_t bytes;
 };
 
-// Whether a person is at this end: it is a terminal, or it is mpirun's pipe and mpirun's own is one.
+// Whether the descriptor leads to a terminal: directly, or through the pipe of an mpirun that has one.
 bool person_at(int descriptor) {
   if (isatty(descriptor)) return true;
   std::error_code error;
@@ -56,7 +56,7 @@ void bind_terminal(sol::table terminal) {
 
 // The ranks as one job: checks of their calls, and its end.
 void bind_job(sol::table job) {
-  // Rank 0's text on every rank, waiting without work: for a person at a prompt.
+  // Sends rank 0's text to every rank; the others sleep while they wait, for a person at a prompt.
   job["bcast_idle"] = [](std::string text) {
     comm::bcast_idle(text, 0);
     return text;
@@ -93,7 +93,8 @@ void bind_timing(sol::table timing) {
 }
 
 void bind_memory(sol::state_view lua, sol::table memory_table) {
-  // Bytes of the memory budget, for what a script keeps: held as long as the result lives; nil if they are not left.
+  // Reserves bytes of the memory budget for what a script keeps, as long as the result lives; nil if the budget lacks
+  // them.
   lua.new_usertype<Reservation>("Reservation", sol::no_constructor);
   lua["Reservation"] = sol::lua_nil;
   memory_table["reserve"] = [](double bytes) -> std::shared_ptr<Reservation> {
@@ -134,7 +135,7 @@ void bind_system(sol::state_view lua, sol::table kbcd) {
   def(lua, kbcd, "memory_in_use()", "Bytes in live matrices and blocks of this process.",
       [] { return static_cast<double>(memory::in_use()); });
   def(lua, kbcd, "memory_budget([size])",
-      "What blocks may take together on this rank, in bytes; a number of bytes or a text such as \"8G\" sets "
+      "The memory that all blocks together may take on this rank, in bytes; a number of bytes or a text such as \"8G\" sets "
       "it.",
       [](sol::object size, sol::this_state L) {
         if (size.is<std::string>())
@@ -145,16 +146,17 @@ void bind_system(sol::state_view lua, sol::table kbcd) {
           fail("memory_budget: argument 1 (size): bytes or a text such as \"8G\" expected, got {}", describe(L, 1));
         return static_cast<double>(memory::budget());
       });
-  def(lua, kbcd, "threads()", "The threads of this rank.", [] { return omp_get_max_threads(); });
+  def(lua, kbcd, "threads()", "The number of threads of this rank.", [] { return omp_get_max_threads(); });
   def(lua, kbcd, "seed()", "The seed that is used where none is given (--seed).",
       [] { return static_cast<double>(default_seed()); });
   def(lua, kbcd, "type(value)", "\"Matrix\", \"DataSet\" and so on for kbcd's own types, else what Lua's type() says.",
       [](sol::this_state L, sol::object) -> std::string {
         return lua_type(L, 1) == LUA_TUSERDATA ? describe(L, 1) : luaL_typename(L, 1);
       });
-  def(lua, kbcd, "version()", "The versions of kbcd and of what it stands on, as a text.", [] { return versions(); });
+  def(lua, kbcd, "version()", "The versions of kbcd and of the libraries that it uses, as a text.",
+      [] { return versions(); });
 
-  // What the library itself uses and does not show: a table a topic.
+  // Internal tables of the library, one for each topic.
   auto topic = [&](const char* name) {
     sol::table table = lua.create_table();
     kbcd[name] = table;

@@ -6,7 +6,7 @@
 #include "modules/text/hashing.hpp"
 #include "modules/text/vocabulary.hpp"
 
-// scripts/kbcd/hash.lua calls it.
+// scripts/kbcd/text/hash.lua calls it.
 extern "C" std::uint32_t kbcd_murmur3(const char* bytes, std::size_t count, std::uint32_t seed) {
   return kbcd::murmur3({bytes, count}, seed);
 }
@@ -101,7 +101,7 @@ Documents read(const std::string& path, sol::optional<sol::table> table) {
   return Documents(path, o);
 }
 
-// An iterator of texts, made by `text` from what is read.
+// An iterator of texts: `text` makes each from a document.
 template <class F>
 sol::object each(lua_State* L, const Documents& documents, bool words, F text) {
   auto reader = std::make_shared<Documents::Reader>(documents, words);
@@ -129,21 +129,23 @@ void bind_documents(sol::state_view lua, sol::table kbcd) {
               return d.classes().empty() ? sol::make_object(L, sol::lua_nil)
                                          : sol::make_object(L, sol::as_table(d.classes()));
             });
-  def_field(type, "invalid", "How many lines were left out since they could not be read (invalid = \"skip\").",
+  def_field(type, "invalid",
+            "The number of lines that were skipped because they could not be read (invalid = \"skip\").",
             &Documents::invalid);
-  def_field(type, "empty", "How many documents without words were left out (empty = \"skip\").", &Documents::empty);
+  def_field(type, "empty", "The number of documents without words that were skipped (empty = \"skip\").",
+            &Documents::empty);
   def(lua, type, "Documents:texts()", "An iterator of this rank's texts as they are in the file.",
       [](const Documents& d, sol::this_state L) {
         return each(L, d, false, [](auto& reader) { return reader.text(); });
       });
   def(lua, type, "Documents:words()",
-      "An iterator of this rank's texts as their words, stemmed and without stop words where that was asked for, with single\n"
+      "An iterator of this rank's texts as their words, stemmed and without stop words if the options say so, with single\n"
       "blanks between.",
       [](const Documents& d, sol::this_state L) {
         return each(L, d, true, [](auto& reader) { return std::string_view(reader.words().text()); });
       });
   def(lua, type, "Documents:hash{columns, ngrams, seed, signed, tf, unit_norm, dtype}",
-      "X, empty: n-grams counted in the column that their hash says: with h = murmur3(n-gram, seed) as a signed number, in\n"
+      "X, empty: n-grams counted in the columns that their hashes give: with h = murmur3(n-gram, seed) as a signed number, in\n"
       "|h| mod columns (from 0), by the sign of h unless signed = false. columns = 2^18; ngrams = N (of 1 to N words) or\n"
       "{shortest, longest}; seed = 0; tf, unit_norm and dtype as for Documents:matrix. empty: how many rows have no entry.\n"
       "All ranks call it.",
@@ -214,7 +216,7 @@ void bind_text(sol::state_view lua, sol::table kbcd) {
   sol::table text = lua.create_table();
   kbcd["text"] = text;
   def(lua, text, "text.read(path [, options])",
-      "Documents: the texts of a file, one a line, and their labels. TSV (fields as they stand between tabs), CSV or\n"
+      "Documents: the texts of a file, one a line, and their labels. TSV (fields between tabs, without quotes), CSV or\n"
       "JSON lines, also gzipped; each rank reads its own byte range. All ranks call it. options: format (\"tsv\", \"csv\",\n"
       "\"jsonl\"; default: by the name); text and label (columns by number or by name in the header, members of JSON;\n"
       "default 2 and 1, \"text\" and \"label\"; label = false: there is none); header (true or false; default: true where\n"

@@ -1,4 +1,4 @@
-// Pictures in Lua: kbcd.vision, the pieces that a pipeline of patch features is put together from.
+// Pictures in Lua: kbcd.vision, the parts of a pipeline of patch features.
 #include "bindings/glue/def.hpp"
 #include "modules/vision/convolution.hpp"
 #include "modules/vision/image_loader.hpp"
@@ -45,10 +45,10 @@ void bind_images(sol::state_view lua, sol::table kbcd) {
   def_field(type, "n", "The number of pictures (or views) over all ranks.", &Images::n);
   def_field(type, "local_n", "The number of those of this rank.", &Images::local_n);
   def_field(type, "first", "The number of this rank's first one.", [](const Images& x) { return x.first() + 1; });
-  def_field(type, "height", "Lines of pixels.", [](const Images& x) { return x.shape().height; });
-  def_field(type, "width", "Pixels in a line.", [](const Images& x) { return x.shape().width; });
-  def_field(type, "channels", "Numbers a pixel.", [](const Images& x) { return x.shape().channels; });
-  def_field(type, "views", "How many of them there are of each picture.", &Images::views);
+  def_field(type, "height", "The number of lines of pixels.", [](const Images& x) { return x.shape().height; });
+  def_field(type, "width", "The number of pixels in a line.", [](const Images& x) { return x.shape().width; });
+  def_field(type, "channels", "The number of values of a pixel.", [](const Images& x) { return x.shape().channels; });
+  def_field(type, "views", "The number of views of each picture.", &Images::views);
   def_field(type, "shape", "These three: \"28x28x1\".", [](const Images& x) { return x.shape().text(); });
   def(lua, type, "Images:rows()",
       "A DataSet of the pixels, a picture a row: line after line, the channels of a pixel together.",
@@ -64,13 +64,13 @@ void bind_images(sol::state_view lua, sol::table kbcd) {
 void bind_loading(sol::state_view lua, sol::table table) {
   def(lua, table, "vision.load(path [, options])",
       "images, y, classes, skipped: pictures with values from 0 to 255 (Images), their class numbers from 0 (a DataSet; nil\n"
-      "where there are none), the names of the classes (nil where there are none), and a list of what was left out.\n"
+      "where there are none), the names of the classes (nil where there are none), and a list of the skipped files.\n"
       "path: a folder with a folder of PNG files for each class; a CIFAR-10 binary batch (.bin) or a list of them; an idx\n"
       "file, whose labels are read from the file beside it (…images-idx3… -> …labels-idx1…). All ranks call it.\n"
       "options: format (\"png\", \"cifar\", \"idx\"; default: by the path), rows (only the first so many), labels (the file of\n"
       "labels of an idx file), channels (1 or 3: what PNG files are made into; default: as the first is), classes (names of\n"
       "folders, so that a test set has the numbers of the training set), skip (true: pictures that are damaged or of\n"
-      "another size are left out, and told in `skipped`, instead of an error).",
+      "another size are skipped and listed in `skipped`, instead of an error).",
       [](sol::object path, sol::optional<sol::table> table, sol::this_state L) {
         auto loaded = vision::load_images(texts("vision.load: path", path), image_options(table));
         sol::variadic_results results;
@@ -94,7 +94,7 @@ void bind_views(sol::state_view lua, sol::table table) {
   def(lua, table, "vision.random_crops(images, options)",
       "Random pieces of each picture, for training. options: size (24: 24 x 24 pixels), views = 1 (of each picture; they\n"
       "follow each other), mirror = true (each is mirrored with probability 1/2), seed. View v of picture i is the same on\n"
-      "any number of ranks. Views are read out of the pictures when needed, and take no memory. All ranks call it.",
+      "any number of ranks. Views are read from the pictures when needed, and take no memory. All ranks call it.",
       [](const Images& images, sol::table table) {
         Options o("vision.random_crops", table, {"size", "views", "mirror", "seed"});
         return vision::random_crops(images, needed<Int>(o, "vision.random_crops", "size"),
@@ -103,7 +103,7 @@ void bind_views(sol::state_view lua, sol::table table) {
       });
   def(lua, table, "vision.fixed_crops(images, options)",
       "Ten views of each picture, for testing: its four corners, its centre, and these five mirrored. options: size,\n"
-      "mirror = true (false: five views). vision.average puts their scores together. All ranks call it.",
+      "mirror = true (false: five views). vision.average averages their scores. All ranks call it.",
       [](const Images& images, sol::table table) {
         Options o("vision.fixed_crops", table, {"size", "mirror"});
         return vision::fixed_crops(images, needed<Int>(o, "vision.fixed_crops", "size"),
