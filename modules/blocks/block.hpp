@@ -1,15 +1,15 @@
-// Block: the n x b operator that KernelBlock and RandomFeaturesBlock give; this rank's rows of it.
+// Block: the n x b operator that KernelBlock and RandomFeaturesBlock return; each rank holds its own rows.
 //
-// Nothing is computed until the first product. Then the block is kept in memory if it fits the budget, and every
-// product after that reads it; a block that does not fit is computed anew, in panels of rows, for each product. The
-// result is the same. One that is multiplied only once is best not kept at all: its panels then stay in cache. Where
-// the source can multiply without the entries and that is cheaper (a linear kernel of sparse rows and few columns), a
-// block that is not there and was not asked to stay is not computed at all.
+// The first product computes the block. It is kept in memory if it fits the budget, and later products read it; a block
+// that does not fit is computed again, in panels of rows, for each product. The result is the same. A block that is
+// multiplied only once is best not kept: its panels then stay in cache. Where the source can multiply without the
+// entries and that is cheaper (a linear kernel of sparse rows and few columns), a block that is neither kept nor to
+// stay is not computed at all.
 //
-// A product with 0 computes nothing; a block whose first product was B' 0 passes through its next product without being
-// kept, since it is likely used once. (In descent from 0, the first epoch is such.)
+// A product with 0 computes nothing; a block whose first product was B' 0 is not kept by its next product,
+// since it is likely used once, as in the first epoch of a descent from 0.
 //
-// (block_store.hpp: which blocks stay; block_panels.hpp: how they are passed through.)
+// (block_store.hpp: which blocks are kept; block_panels.hpp: how products visit their rows.)
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class Block {
   Int rows() const { return source().rows(); }
   Int cols() const { return source().cols(); }
   DType dtype() const { return source().dtype(); }
-  std::size_t bytes() const { return panels_.store().bytes(); }  // what it takes when kept
+  std::size_t bytes() const { return panels_.store().bytes(); }  // of memory, when kept
   const char* name() const { return source().name(); }
   bool kept() const { return panels_.store().filled(); }
   bool stays() const { return panels_.store().stays(); }
@@ -42,10 +42,10 @@ class Block {
   };
   Normal normal(const Matrix& a, DType precision);  // B' B and B' a, from one pass, as gram and t_times
   Matrix dense();                                   // a copy of this rank's rows
-  Matrix dense(Int first, Int count);               // of some of them, which computes no others
+  Matrix dense(Int first, Int count);               // of some rows, without computing the others
   Matrix rows(const Index& j);                      // rows j of all ranks, on every rank (collective)
   Matrix square() const;                            // K(I, I) of a KernelBlock's centres I, on this rank alone
-  void release() { panels_.store().release(); }     // forgets the numbers; they can be computed again
+  void release() { panels_.store().release(); }     // frees the numbers; a product computes them again
 
  private:
   const PanelSource& source() const { return panels_.source(); }

@@ -1,6 +1,6 @@
-// How a block is passed through: in panels, each on one thread, or in slabs, each on all threads.
+// How a product visits the rows of a block: in panels, each on one thread, or in slabs, each on all threads.
 //
-// Both compute what is not there yet, into the block's store where it has a place, else into a buffer of their own.
+// Both compute rows that are not kept yet, into the store of a block that is kept, else into a buffer of their own.
 #pragma once
 
 #include <omp.h>
@@ -33,11 +33,11 @@ class BlockPanels {
   const BlockStore& store() const { return store_; }
   int threads() const { return source_->main_thread_only() ? 1 : thread_count(); }
 
-  // Rows [first, first + count), computed if they are not there yet, in `buffer` unless they are kept as they are.
+  // Rows [first, first + count), computed if they are not kept yet, in `buffer` unless they are kept in their own type.
   template <class T>
   View<T> panel(Int first, Int count, View<T> buffer);
-  // visit(thread, first, panel) for panels that cover the block, each computed before its visit. Panel i is always
-  // thread i mod t's, so that sums a thread keeps are the same from run to run.
+  // visit(thread, first, panel) for panels that cover the block, each computed before its visit. Panel i always
+  // belongs to thread i mod t, so that the sums of a thread are the same from run to run.
   template <class T, class Visit>
   void each_panel(Visit&& visit);
   // visit(first, slab) for slabs of many rows, one after the other, so that the visitor's BLAS has all threads.
@@ -47,7 +47,7 @@ class BlockPanels {
  private:
   Int rows() const { return source_->rows(); }
   Int cols() const { return source_->cols(); }
-  // So many rows that `copies` panels of them stay within a part of the budget.
+  // A number of rows for which `copies` panels stay within a part of the budget.
   static Int rows_within_budget(Int wanted, Int row_bytes, Int copies) {
     constexpr Int smallest_panel = 24;
     Int fit = static_cast<Int>(memory::budget() / 4) / std::max<Int>(1, row_bytes * copies);

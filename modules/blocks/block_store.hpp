@@ -1,7 +1,7 @@
-// BlockStore: the numbers of one block in memory, as they are or in f16, and which of all blocks have theirs there.
+// BlockStore: the numbers of one block in memory, in their own type or in f16, and which blocks are kept.
 //
-// A block asked to stay holds its place in the budget until it is released or dies, if the budget has memory for it and
-// for one more of its size. The others replace each other, the least recently used first.
+// A block that is to stay holds its part of the budget until it is released or destroyed, if the budget has memory for
+// it and for one more of its size. The others replace each other, the least recently used first.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace kbcd {
 
-// none: computed anew for each product; exact: to stay, in its own type; f16: to stay, in half the memory of f32.
+// none: computed again for each product; exact: stays, in its own type; f16: stays, in half the memory of f32.
 enum class Keep { while_it_fits, none, exact, f16 };
 
 // A buffer for a panel, with rows that do not fall on the same cache lines.
@@ -32,23 +32,23 @@ class BlockStore {
   bool filled() const { return filled_; }
   void set_filled(bool filled) { filled_ = filled; }
   bool stays() const { return stays_; }
-  bool has_lines() const { return reserved_ && !half(); }  // the numbers have a place as they are
+  bool has_lines() const { return reserved_ && !half(); }  // kept in their own type
 
   // Reserves memory for this block, if the budget has it; releases older blocks that need not stay. Whether it did.
   bool reserve();
-  // The first product was with 0 and needed no entries: the next is likely the only one, and passes without being kept
-  // (unless the block was asked to stay).
+  // The first product was with 0 and needed no entries: the next is likely the only one, and does not keep the block
+  // (unless it is to stay).
   void zero_product() { passes_next_ = !used_ && keep_ == Keep::while_it_fits; }
-  void release();  // forgets the numbers
+  void release();  // frees the numbers
 
   template <class T>
   View<T> lines(Int first, Int count) const {
     return slab_.view<T>().rows_from(first, count);
   }
-  // Rows from `first`, kept in f16: `lines` are stored if they are new, and become what is stored.
+  // Rows from `first`, kept in f16: stores `lines` if they are new, and sets them to the stored values.
   void through_halves(Int first, View<float> lines) const;
 
-  // While one lives, the block is computed or read, and can be neither used nor released by a kernel written in Lua.
+  // As long as one exists, the block is computed or read, and a kernel written in Lua can neither use nor release it.
   class Use {
    public:
     explicit Use(BlockStore& store) : store_(store) { store_.busy_ = true; }
@@ -67,11 +67,11 @@ class BlockStore {
   Int rows_, cols_;
   DType dtype_;
   Keep keep_;
-  Matrix slab_;                     // rows x cols, when kept as it is
+  Matrix slab_;                     // rows x cols, when kept in its own type
   std::unique_ptr<Buffer> halves_;  // the same in f16
   bool reserved_ = false;
   bool filled_ = false;
-  bool stays_ = false;  // others do not push it out
+  bool stays_ = false;  // others do not replace it
   bool busy_ = false;
   bool used_ = false, passes_next_ = false;
 };

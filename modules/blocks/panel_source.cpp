@@ -24,7 +24,7 @@ View<T> scratch(Int rows, Int cols) {
 
 constexpr Int columns_in_cache = 240;  // of a panel, between the product and what follows it; whole strips
 
-// The square of a row's length, which everything that follows would be wrong without.
+// The squared length of a row; an Error if it is not finite.
 template <class T>
 T require_length(T square) {
   require(std::isfinite(square), "KernelBlock: the squared length of a row is beyond {}; scale the data",

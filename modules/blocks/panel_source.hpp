@@ -1,4 +1,4 @@
-// PanelSource: what can compute any rows of a block of columns, panel by panel, on any thread.
+// PanelSource: computes any rows of a block of columns, panel by panel, on any thread.
 //
 // With scales r of the rows and c of the columns, the block is diag(r) B diag(c), and the square of a kernel's centres
 // diag(c) K(C, C) diag(c).
@@ -16,7 +16,7 @@
 
 namespace kbcd {
 
-// A squared distance below so much of ‖x‖² + ‖c‖² has too few digits left when it is computed from them in f32.
+// A squared distance below this part of ‖x‖² + ‖c‖² has too few correct digits when it is computed from them in f32.
 constexpr double lost_digits = 1e-3;
 
 class PanelSource {

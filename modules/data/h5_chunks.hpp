@@ -1,4 +1,4 @@
-// The chunks of an HDF5 dataset, looked at before HDF5 reads them: it believes that a chunk has the size that its shape
+// The chunks of an HDF5 dataset, checked before HDF5 reads them: it believes that a chunk has the size that its shape
 // says, and reads beyond the end of a shorter one.
 #pragma once
 

@@ -62,7 +62,7 @@ class CosineBlock : public FeatureBlock {
   void sparse_cosines(const Csr& x, std::span<const Int> rows, View<T> z) const {
     auto omega = omega_.view<T>();
     const T* values = x.values.view<T>().data;
-    // Some features at a time: what the common columns of x have of them stays in cache from row to row.
+    // Some features at a time: their part of the common columns of x stays in cache from row to row.
     using Sums = Eigen::Array<T, 1, features_at_once>;
     for (Int first = 0; first < z.cols; first += features_at_once) {
       View<T> columns = z.cols_from(first, std::min(features_at_once, z.cols - first));

@@ -27,14 +27,14 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::string name() const = 0;
-  virtual Values params() const { return {}; }  // every one, derived ones too
+  virtual Values params() const { return {}; }  // all of them, also derived ones
   virtual Metric metric() const = 0;
   virtual bool is_linear() const { return false; }  // K(x, y) = x·y, which factors
 
   // Metric values to kernel values, in place, on rows of a panel.
   virtual void kappa(View<float> values) const = 0;
   virtual void kappa(View<double> values) const = 0;
-  virtual bool main_thread_only() const { return false; }  // kappa wants whole panels, on the main thread
+  virtual bool main_thread_only() const { return false; }  // kappa needs whole panels, on the main thread
 
   // omega ~ the spectral measure of a translation-invariant kernel (Bochner), as number j of (seed, stream).
   virtual void frequency(std::uint64_t seed, Int j, std::span<double> omega) const;

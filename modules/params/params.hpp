@@ -54,9 +54,9 @@ struct Param {
   Kind kind;
   std::vector<Value> choices = {};          // of Kind::one_of
   std::optional<Int> most = {};             // of Kind::count
-  std::optional<Value> otherwise = {};      // its value where it is not given
-  bool required = false;                    // it, or what stands instead of it, must be given
-  std::optional<std::string> instead_of{};  // the parameter in whose place this one may be given
+  std::optional<Value> otherwise = {};      // its default
+  bool required = false;                    // it, or the one that replaces it, must be given
+  std::optional<std::string> instead_of{};  // the parameter that this one may replace
 };
 
 std::string expected(const Param& param);  // "a number > 0", "0.5, 1.5 or 2.5"

@@ -1,7 +1,7 @@
 // find_rows(x, z): for each row of the data set z, on every rank, the number of an equal row of x.
 //
-// A row is known by 128 bits of checksums over its numbers that are not 0 and their columns, so that dense and sparse
-// rows compare, and no row travels.
+// A row is identified by 128 bits of checksums over its numbers that are not 0 and their columns, so that dense and
+// sparse rows can be compared, and no rank sends rows.
 #pragma once
 
 #include <vector>

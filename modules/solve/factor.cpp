@@ -98,8 +98,8 @@ Factor::Factor(Matrix h, bool may_jitter, const std::string& what, bool overwrit
       for (Int i = 0; i < l.rows; ++i) std::fill(l.line(i) + i + 1, l.line(i) + l.cols, 0.0);
       return;
     }
-    require(may_jitter, "{}: {} matrix is not positive definite (pivot {}); raise lambda or gamma, or ask for jitter",
-            what, h.shape(), pivot);
+    require(may_jitter, "{}: {} matrix is not positive definite (pivot {}); raise lambda or gamma, or use jitter", what,
+            h.shape(), pivot);
     require(step > 0, "{}: {} matrix is not positive definite and jitter cannot help: its trace is {}", what, h.shape(),
             100 * step / std::numeric_limits<double>::epsilon());
     require(jitter_ < most, "{}: {} matrix is not positive definite, even with {} added to its diagonal", what,

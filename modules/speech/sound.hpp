@@ -15,7 +15,7 @@ struct Sound {
 };
 
 // Refuses, by the file's name, what is no sound, has no samples, more than one channel or numbers that are not finite;
-// and, where a rate is asked for, what has another.
+// and, if a rate is given, what has another.
 Sound read_sound(const std::string& path, std::optional<Int> rate = {});
 
 // The files of a folder whose names end so, sorted; at least one.

@@ -1,7 +1,7 @@
 // One line of a file of documents taken apart: a text and its label, from
-//   TSV    fields between tabs, as they stand (no quotes)
+//   TSV    fields between tabs, without quotes
 //   CSV    fields between commas, quoted as in RFC 4180
-//   JSON   an object a line, of which two members are looked at
+//   JSON   an object a line, of which two members are read
 #pragma once
 
 #include <rapidjson/allocators.h>

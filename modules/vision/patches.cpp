@@ -42,7 +42,7 @@ void copy_patch(const float* picture, const ImageShape& shape, Int size, Int top
     std::copy_n(picture + ((top + y) * shape.width + left) * shape.channels, line, to + y * line);
 }
 
-// Each rank cuts those of its own pictures; they are put together in the order of their numbers.
+// Each rank cuts those of its own pictures; they are collected in the order of their numbers.
 Matrix random_patches(const Images& images, Int count, Int size, std::uint64_t seed) {
   require_fits(images.shape(), size);
   require(count >= 1, "patches: count >= 1 expected, got {}", count);

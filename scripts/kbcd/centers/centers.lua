@@ -21,5 +21,5 @@ local centers = {}
 for _, name in ipairs(names()) do centers[name] = require("kbcd.centers." .. name) end
 
 return setmetatable(centers, { __index = function(_, name)
-  error(("there is no way '%s' to choose centres; known: %s"):format(tostring(name), table.concat(names(), ", ")), 2)
+  error(("unknown method '%s' to choose centres; known: %s"):format(tostring(name), table.concat(names(), ", ")), 2)
 end })

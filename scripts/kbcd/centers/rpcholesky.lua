@@ -40,7 +40,7 @@ local function draw(weights, count, seed, stream)
   return rows, u
 end
 
--- Which of the draws are accepted; H is used up. What is eliminated leaves its column of L in place.
+-- Which of the draws are accepted. H is overwritten: an eliminated row leaves its column of L in place.
 local function accept(H, rows, d, u)
   local b, accepted = #rows, {}
   local h, stride = H:ptr()
@@ -91,7 +91,7 @@ return function(X, p, kernel, given)
       d:sub(G:clone():square():sum(2)):clamp(0, math.huge)
       for i = 1, #T do chosen[#chosen + 1] = T[i] end
       found, idle = found + #picks, 0
-      -- What was taken cannot be taken again, whatever rounding left of it.
+      -- A row that was taken cannot be taken again, even if rounding left a positive d.
       local here = X:local_rows(T)
       for i = 1, #here do d:set(here[i], 1, 0) end
       all = kbcd.gather(d)

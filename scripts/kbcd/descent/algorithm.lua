@@ -16,7 +16,7 @@ local lua_source = require "kbcd.support.lua_source"
 local sorted_keys = require "kbcd.support.sorted_keys"
 
 runtime.docs.algorithm = [[algorithm(name, options, setup)
-Declares an algorithm; what it gives is called as mine(X, Y, o) for an iterator of steps, and `kbcd train --method
+Declares an algorithm. The result, called as mine(X, Y, o), returns an iterator of steps; `kbcd train --method
 ./mine.lua` takes the file that returns it. options: [1] is a text, "Title: what it does"; the others are its options by
 name, each the name of a kind ("kernel", "map", "count", "positive", "not_negative", "number", "seed", "flag", "text",
 "index", "data", "matrix", "model", "function"), a default (a number, true or false), { kind or default, "what it is
@@ -179,8 +179,8 @@ local function add_targets(run, method)
 end
 
 local function start(algorithm, X, Y, given)
-  -- What earlier runs kept, and nobody holds any more, is given back. Compiled code holds the closures it was compiled for,
-  -- and so the blocks of their run.
+  -- Frees what earlier runs kept and nothing refers to. Compiled code refers to the closures that it was compiled for, and
+  -- so to the blocks of their run.
   jit.flush()
   collectgarbage()
   local name = algorithm.name

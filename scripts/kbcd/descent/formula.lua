@@ -2,7 +2,7 @@
 --
 --     K_b:gram "f64" + n*lambda * K_b:square() + n*lambda*gamma        K_bᵀK_b + nλ K(I,I) + nλγ I
 --
--- It holds no model and no entries, so that the driver builds and factors the systems of the blocks to come, on any rank.
+-- It contains no model and no entries, so that the driver can build and factor the systems of later blocks on any rank.
 -- K_b:t() * K_b is the Gram in the precision of the data, K_b:gram "f64" in f64, K_b:square() the block of the centres' own
 -- rows K(I,I); a number or a lambda is that multiple of I; a function(B) gives a Matrix to add: b x b, or b x 1 for the
 -- diagonal.

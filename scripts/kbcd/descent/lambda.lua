@@ -1,4 +1,4 @@
--- lambda: one number a model, for the models of a λ path, whose columns lie side by side: model l of L has columns
+-- lambda: a number for each model of a λ path. The columns of the models are side by side: model l of L has columns
 -- (l − 1) k + 1 .. l k of every matrix. An algorithm writes n * lambda * A as for a single λ, and each model's columns of
 -- A are scaled by its own.
 
@@ -7,8 +7,8 @@ local formula = require "kbcd.descent.formula"
 local Matrix = runtime.Matrix
 
 runtime.docs.lambda = [[lambda
-What an algorithm gets as o.lambda: a number for each model of the path. n * lambda, lambda + 1, -lambda and the like are
-such numbers again; lambda * A scales each model's columns of a Matrix A of k L columns; lambda:each(Y) is Y side by side L
+The type of o.lambda in an algorithm: a number for each model of the path. n * lambda, lambda + 1, -lambda and the like are
+lambdas again; lambda * A scales each model's columns of a Matrix A of k L columns; lambda:each(Y) is Y side by side L
 times; lambda[l] is a number, lambda.count is L, lambda.k the columns of a model; lambda:columns(A, l) is a view of model
 l's columns; lambda:row() is a 1 x k L Matrix of each column's λ.]]
 

@@ -2,8 +2,8 @@
 --
 --     f(x) = K(x, centres) α     of a kernel, or     f(x) = z(x) w     of a feature map z,
 --
--- whose coefficients lie side by side, k columns for each λ. An algorithm trains one, a model file holds one, and a script
--- makes one of its own coefficients.
+-- whose coefficients are side by side, k columns for each λ. An algorithm trains a model, a model file stores one, and a
+-- script can make one from its own coefficients.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -21,7 +21,7 @@ runtime.docs["Model:predict"] = [[Model:predict(Z)
 This rank's rows of the scores of a DataSet: a list with a Matrix for each lambda. m[l]:predict(Z) is one of them.]]
 runtime.docs["Model:fitted"] = [[Model:fitted()
 The scores of the rows that it was trained on: a list with a Matrix for each lambda. An algorithm that keeps a residual
-knows them without a pass over X.]]
+computes them without a pass over X.]]
 runtime.docs["Model:save"] = [[Model:save(path [, options])
 Writes a model file, which predict, evaluate and model_file.load read. All ranks call it. options: task ("regress" unless
 given, or "classify"), names (of classes or targets), best (which lambda; 1 unless given), method, metrics, options.]]
@@ -30,13 +30,13 @@ The block of the training rows against the I-th centres or features (not rows of
 or Z([n], I), as the driver would make it: kept in memory as the options say. rows: an Index, only these rows.]]
 runtime.docs["Model:matrix"] = [[Model:matrix([keep])
 The kernel matrix of the training rows and the model's centres, a KernelMatrix; with the weights of the rows, if the run has
-some.]]
+weights.]]
 runtime.docs["Model:rows"] = [[Model:rows(I)
 Rows I of the coefficients, on every rank. All ranks call it.]]
 
 local methods = {}
 
--- The places in X of centres I.
+-- The row numbers in X of centres I.
 local function places(m, I) return m.centers and m.centers:take(I) or I end
 
 -- √w of the centres I, where the rows of X have weights w: the model is that of √w_i K(x_i, x_j) √w_j.
@@ -50,7 +50,7 @@ function methods.block(m, I, rows)
     column_scale = column_scale(m, I) })
 end
 
--- All blocks as one operator (help "KernelMatrix"), with the weights of the rows, if they have some.
+-- All blocks as one operator (help "KernelMatrix"), with the weights of the rows, if there are any.
 function methods.matrix(m, keep)
   if m.map then error("Model:matrix: a model of a kernel expected", 2) end
   return kbcd.KernelMatrix(m.X, m.centers, m.kernel, { keep = keep, scale = m.scale })
@@ -74,7 +74,7 @@ function methods.rows(m, I, coefficients)
   return m.distributed and kbcd.allreduce(kbcd.Selector(m.count, I):t() * C) or C:take(I)
 end
 
--- Rows I of the coefficients get Delta (on every rank) added.
+-- Adds Delta, which every rank has, to rows I of the coefficients.
 function methods.add_rows(m, I, Delta)
   if m.distributed then m.coefficients:add(kbcd.Selector(m.count, I) * Delta) else m.coefficients:add_rows(I, Delta) end
 end

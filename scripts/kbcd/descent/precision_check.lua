@@ -1,14 +1,14 @@
--- precision_check(run, method, block): how far the scores that a run in f32 keeps are from those of the same model computed
--- anew in f64, at its end, after the step of `block`.
+-- precision_check(run, method, block): how far the scores that a run in f32 keeps differ from those of the same model
+-- computed in f64, at its end, after the step of `block`.
 --
 -- An algorithm keeps its fitted values F (or the residual, Y − F) up to date by products with blocks in f32, or kept in
 -- f16. Of a few training rows R it computes f(R) in f64 from the coefficients and compares,
 --
 --     loss = |F_R − f(R)| / |Y_R|,     misfit = |Y_R − f(R)| / |Y_R|
 --
--- for each λ. Rounding is too much where it is more than a thousandth of the targets and more than a tenth of the misfit:
--- then it, and not the model, decides the numbers that are reported. Every rank calls it; rank 0 reports. Gives the losses
--- and the misfits, or nothing for a run in f64.
+-- for each λ. Rounding errors are too large if they exceed a thousandth of the targets and a tenth of the misfit: then they,
+-- and not the model, decide the numbers that are reported. Every rank calls it; rank 0 reports. Returns the losses and the
+-- misfits, or nothing for a run in f64.
 
 local kbcd = require "kbcd"
 local streams = require "kbcd.support.streams"

@@ -7,7 +7,7 @@ local sorted_keys = require "kbcd.support.sorted_keys"
 
 local run_settings = {}
 
--- A number to its last digit, a list with blanks between, or what else a setting is, as a text.
+-- A setting as a text: a number to its last digit, a list with blanks between, or any other value.
 function run_settings.text(value)
   if type(value) == "number" then return ("%.17g"):format(value) end
   local kind = kbcd.type(value)
@@ -33,8 +33,8 @@ function run_settings.kernel(kernel)
   return ("%s{%s}"):format(kernel.name, table.concat(texts, ", "))
 end
 
--- Some values of a model's kernel or feature map, on made-up rows, as a text: they show what a name does not, of functions
--- written in Lua. All ranks call it.
+-- Some values of a model's kernel or feature map, on made-up rows, as a text: they detect changes of functions written
+-- in Lua, which a name does not. All ranks call it.
 function run_settings.values(model)
   local few, d = kbcd.Index.range(1, 4), model.X.d
   local Z = kbcd.DataSet(kbcd.Matrix.randn(#few, d, { seed = 1 }):scale(1 / math.sqrt(d)))

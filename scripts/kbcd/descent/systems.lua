@@ -1,9 +1,10 @@
 -- systems(run, method): the blocks of a run, the systems H_λ that its steps solve, and their Cholesky factors.
 --
--- Blocks of a fixed partition are kept from epoch to epoch as far as the memory budget goes, those of a fresh one go when
--- their step is done. H holds no model, so the systems of the next blocks are built and factored at the same time, on all
--- ranks and threads: a rank holds the factors of its blocks, solves with them in their step, and sends the result to the
--- others. Factors of a fixed partition are kept as well. The Gram and K_bᵀE of a step come from one pass over the block.
+-- Blocks of a fixed partition are kept from epoch to epoch as far as the memory budget goes; those of a fresh one are freed
+-- after their step. H does not depend on the model, so the systems of the next blocks are built and factored at the same
+-- time, on all ranks and threads: a rank holds the factors of its blocks, solves with them in their step, and sends the
+-- result to the others. Factors of a fixed partition are kept as well. The Gram and K_bᵀE of a step come from one pass over
+-- the block.
 --
 -- A block is one of steps.lua: { I, number, place, epoch, done, later(), next }.
 
@@ -19,8 +20,8 @@ local function whole_blocks_ahead(X, b)
   return math.max(1, kbcd.allreduce_min(math.min(fit, kbcd.size())))
 end
 
--- Where a system is of the block's own centres alone: one block for each thread of all ranks, as far as their centres,
--- which a block holds twice, take no more than a quarter of the memory budget.
+-- Where a system depends on the block's own centres alone: one block for each thread of all ranks, as long as their
+-- centres, which a block stores twice, take at most a quarter of the memory budget.
 local function centers_ahead(X, b)
   local count = kbcd.size() * kbcd.threads()
   if X.sparse then return count end
@@ -38,12 +39,12 @@ return function(run, method)
   local keep_blocks = keep_factors and o.keep ~= "none"
   local side_by_side = terms and not terms.gram
   local ahead = terms and (o.choose and 1 or terms.gram and whole_blocks_ahead(X, o.b) or centers_ahead(X, o.b))
-  -- Where a run may resume: the right-hand sides of the last visits, filled before a save.
+  -- For a checkpoint: the right-hand sides of the last visits, filled before a save.
   local rights = o.checkpoint and terms and keep_factors and model.distributed and
     run.own("distributed", "rights", Matrix.zeros(X.local_n, run.columns))
   -- By number of block: { K_b, here }, and { root, kept, list (on the root, a Factor a λ), right (of the last visit) }.
   local held, factors = {}, {}
-  local now, fused  -- the block of the step at hand; its K_bᵀE, if it came with the Gram
+  local now, fused  -- the block of the current step; its K_bᵀE, if it was computed with the Gram
 
   -- The operator of a block, and this rank's rows among those that are visited later.
   local function get(block)
@@ -59,7 +60,7 @@ return function(run, method)
     return entry[1], entry[2]
   end
 
-  -- Begins to build what H is made of; a function that gives it, on rank root.
+  -- Starts to compute the terms of H; returns a function that returns them, on rank root.
   local function begin(block, root, at_hand)
     local K_b, parts, sum = get(block), {}, nil
     if terms.gram then
@@ -74,7 +75,7 @@ return function(run, method)
     end
   end
 
-  -- H_λ of its parts, for the l-th λ.
+  -- H_λ from its terms, for the l-th λ.
   local function system_of(parts, l)
     local H, c = nil, coefficient(terms.gram, l)
     if c then H = parts.G:to("f64") end
@@ -92,9 +93,9 @@ return function(run, method)
     return terms.diagonal and H:add_diagonal(coefficient(terms.diagonal, l)) or H
   end
 
-  -- The factors of this rank's systems, as many at a time as there are threads. With several, each is made on one thread;
-  -- so is one that is left over (that is what another beside it is for): a factor is the same to the bit, whichever blocks
-  -- are factored with it. Only where there is never more than one, all threads share in it.
+  -- The factors of this rank's systems, as many at a time as there are threads. With several, each is computed on one
+  -- thread; so is a last single one, by factoring another matrix with it: a factor is the same to the bit, whichever blocks
+  -- are factored with it. Only where there is never more than one, it is computed by all threads.
   local function factor(entries)
     local wanted, threads = {}, L == 1 and not side_by_side and 1 or kbcd.threads()
     for _, entry in ipairs(entries) do
@@ -121,7 +122,7 @@ return function(run, method)
     end
   end
 
-  -- The factors of this block and of those of the next ones that are not there; nothing if they are there.
+  -- Makes the factors of this block and of the next ones, unless this block has its factors already.
   local function prepare(block)
     if factors[block.number] then return end
     local new = {}
@@ -144,11 +145,11 @@ return function(run, method)
     end
   end
 
-  -- Of the step at hand: what solve was given as `old`, and |residual|² for each λ before the step; nil without `old`.
+  -- Of the current step: the argument `old` of solve, and |residual|² for each λ before the step; nil without `old`.
   local systems = { old = nil, squares = nil }
 
   -- The block of a step: its operator, and K_bᵀE over all ranks where the method has a residual E, or this rank's rows among
-  -- those that are visited later. What the last step had is given back.
+  -- those that are visited later. The block of the last step is freed.
   function systems.begin(block)
     if now and not (keep_blocks and type(now.number) == "number") then
       if held[now.number] and held[now.number][1] then held[now.number][1]:release() end
@@ -164,7 +165,7 @@ return function(run, method)
   end
 
   -- For each λ, its columns of `right` solved with H_λ: on every rank the result of the one that has the factor. With `old`,
-  -- what to add to `old` to get there; |H Δ|² for each λ are the squares of the residual before the step.
+  -- the solution minus `old`; |H Δ|² for each λ are the squares of the residual before the step.
   function systems.solve(right, old)
     if not terms then error(("%s: solve: setup returned no system (%s)"):format(run.owner, run.place), 0) end
     local entry, Delta = factors[now.number], Matrix.zeros(right.nrows, right.ncols)
@@ -175,7 +176,7 @@ return function(run, method)
       local D = H:solve(right:cols(from, to))
       if old then
         D:sub(old:cols(from, to))
-        local r = right:cols(from, to)  -- less H α_b, which is the right-hand side of the last visit
+        local r = right:cols(from, to)  -- minus H α_b, which is the right-hand side of the last visit
         if entry.right then r = r - entry.right:cols(from, to) elseif not first then r = H:times(D) end
         squares:set(1, l, r:norm() ^ 2)
       end

@@ -1,5 +1,5 @@
--- targets(owner, X, Y): what an algorithm is to fit, as this rank's rows in f64; and the checks that X and Y belong
--- together. Y is a Matrix of this rank's rows (from one_vs_all, say) or a DataSet of real targets.
+-- targets(owner, X, Y): the targets of an algorithm, as this rank's rows in f64, after checks that X and Y have the same
+-- rows. Y is a Matrix of this rank's rows (from one_vs_all, say) or a DataSet of real targets.
 
 local runtime = require "kbcd.runtime"
 

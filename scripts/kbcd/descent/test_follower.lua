@@ -12,10 +12,10 @@ return function(run)
   end
   local T = run.own("distributed", "test_scores", kbcd.Matrix.zeros(test.local_n, run.columns))
   local kept = o.partition ~= "fresh" and o.epochs > 1 and o.keep ~= "none"
-  local known = true  -- whether T is of the model as it is now
+  local known = true  -- whether T belongs to the current model
   if o.start then T:copy(model:scores(test, model.coefficients)) end
 
-  -- f(test), by blocks that stay like those of a fixed partition.
+  -- f(test), by blocks that are kept like those of a fixed partition.
   local function score_all()
     T:fill(0)
     for i, I in ipairs(kbcd.Index.range(1, model.count):partition(o.b or math.min(2048, model.count))) do

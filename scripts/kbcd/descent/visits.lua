@@ -3,7 +3,7 @@
 -- 1..count is partitioned at random into blocks of o.b, once (o.partition = "fixed") or anew each epoch ("fresh"), and the
 -- blocks are visited in a random order: of each epoch, or one for all (order = "fixed").
 --
--- A block is a table: I (the Index), number (its name as long as its partition lives), epoch, done (its place in the
+-- A block is a table: I (the Index), number (identifies it within its partition), epoch, done (its place in the
 -- epoch), place (that in the first epoch of its partition), later() (all that is visited after it in this epoch, an Index)
 -- and next (the block after it, or nil).
 

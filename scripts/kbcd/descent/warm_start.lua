@@ -1,5 +1,5 @@
--- warm_start(run, model): the coefficients of a run begin as those of another model: of a feature map, of the features that
--- both have; of a kernel, of the centres that are equal rows in both, wherever they are, so that the data may have grown.
+-- warm_start(run, model): a run starts from the coefficients of another model. Of a feature map: those of the features that
+-- both have; of a kernel: those of the centres that are equal rows in both, at any position, so that the data may have grown.
 -- Each λ takes the coefficients of the nearest λ of that model.
 
 local kbcd = require "kbcd"
@@ -25,7 +25,7 @@ local function refuse(run, text, ...) error(("%s: option start: " .. text):forma
 -- The rows of a model's centres, as a DataSet.
 local function center_rows(m) return m.centers and m.X:subset(m.centers) or m.X end
 
--- f(I, places): I centres of the other model that are rows `places` of X; those that are not are left out.
+-- f(I, places): I centres of the other model that are rows `places` of X; the others are skipped.
 local function each_found(run, m, f)
   local found, total = run.X:find(center_rows(m):to(run.X.dtype)), 0
   for first = 1, m.count, piece do

@@ -16,7 +16,7 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 
 runtime.docs.KernelMatrix = [[KernelMatrix(X, J, kernel [, options])
 K([n], J) as an operator, or all of K where J is nil. All ranks make it. Its blocks are computed at their first product and
-stay in memory as far as the budget goes; the others are computed anew for each product, so all ranks call the products.
+stay in memory as far as the budget goes; the others are computed again for each product, so all ranks call the products.
 options: keep = "exact", "f16" or "none" (as for KernelBlock), b = 2048 (columns of a block), centers (the DataSet that J
 numbers the rows of; X unless given), scale (this rank's rows x 1: the matrix is diag(s) K diag(s), as weights s^2 of rows
 make it).
@@ -24,13 +24,13 @@ With J: K * V for a |J| x k Matrix V that every rank has gives this rank's rows.
 gives this rank's part of the sum, |J| x k: allreduce it. K:square() is K(J, J), on every rank.
 Without J: K * V (and K:t() * V, which is the same) for this rank's rows of an n x k matrix V gives this rank's rows of the
 product; the sums over the ranks are inside. One triangle is computed, kept and read. K:square() is all of K, dense.
-K:diagonal() is K(x, x) of this rank's rows; K:rows(I), called by all ranks, rows I on every rank; K:release() forgets the
-numbers. K.nrows (this rank's), K.ncols, K.kept (how many entries are in memory on this rank).]]
+K:diagonal() is K(x, x) of this rank's rows; K:rows(I), called by all ranks, rows I on every rank; K:release() frees the
+entries. K.nrows (this rank's), K.ncols, K.kept (how many entries are in memory on this rank).]]
 
 local KernelMatrix, Transposed = {}, {}
 
 -- f(K_i, …) of a block's operator, a product with the matrices that follow. After the first one the block is kept if every
--- rank's part is in memory to stay (or was not computed, for a product with 0); else it is made anew each time and never
+-- rank's part stays in memory (or was not computed, for a product with 0); else it is computed again each time and never
 -- stored, so that its centres take no memory either.
 local function with(block, f, A, B)
   local K = block.K or block.make(block.keep)
@@ -178,7 +178,7 @@ local function triangle(self, o)
   for first = 1, X.n, o.b do
     local last = math.min(X.n, first + o.b - 1)
     local I = order:slice(first, last)
-    local function later() return order:slice(last + 1, X.n):sorted() end  -- long lists, which need not live
+    local function later() return order:slice(last + 1, X.n):sorted() end  -- long lists, not kept
     local function rows() return Index.concat{ later(), I } end
     local block = { S = kbcd.Selector(X.n, I), here = X:local_rows(rows()), later = #X:local_rows(later()) }
     function block.make(keep)

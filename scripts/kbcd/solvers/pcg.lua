@@ -16,7 +16,7 @@ iterations = 100 at most; tol = 1e-6: a column is done when |R| <= tol |B|. dist
 of distributed matrices, and dot products are summed over the ranks; else every rank has all of them.
 An iterator of steps: for step in pcg{ … } do step.iteration, step.x (a Matrix that the next step changes), step.residuals
 (1 x k, |R| / |B|), step.residual (the largest), step.active (columns that are not done) end.
-pcg{ … }:solve() runs to the end and gives X and the last step.]]
+pcg{ … }:solve() runs to the end and returns X and the last step.]]
 
 local function is_function(x) return type(x) ~= "function" and "a function" or nil end
 local function is_matrix(x) return kbcd.type(x) ~= "Matrix" and "a Matrix" or nil end
@@ -29,7 +29,7 @@ local function read(given)
   }, 4)
 end
 
--- What a function of the user gave, of the shape of B.
+-- The result of a function of the user, checked for the shape of B.
 local function checked(name, result, B)
   if kbcd.type(result) ~= "Matrix" or result.nrows ~= B.nrows or result.ncols ~= B.ncols then
     local got = kbcd.type(result) == "Matrix" and ("%dx%d"):format(result.nrows, result.ncols) or kbcd.type(result)
