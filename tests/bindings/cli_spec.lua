@@ -117,13 +117,13 @@ local function repl(lines, prefix)
   return run((prefix or "kbcd") .. " <lines")
 end
 
-test("the REPL shows values, and goes on after errors", function()
+test("the REPL shows values, and continues after errors", function()
   equal(repl("1 + 1\n2;\n_ * 10\nx = 5\nx, x + 1\n\n'a' .. 'b'\nlocal y = 3\n").out, '2\n20\n5\n6\n"ab"\n')
   local several = repl("function f(a)\n  return 2 * a\nend\nf(21)\nfor i = 1, 2 do\nprint(i)\nend\nf(\n4)\n").out
   equal(several, "42\n1\n2\n8\n", "statements of several lines")
   equal(repl("Matrix.eye(2):sum()\nkbcd.Matrix == Matrix\n").out, "2\ntrue\n", "names without kbcd.")
   local bad = repl('error("the reason")\nx = = 1\nnil + 1\nMatrix.eye(2):rows(3)\nerror({})\nno.such\n1 + 2\nif\n')
-  equal(bad.out, "3\n", "the session goes on")
+  equal(bad.out, "3\n", "the session continues")
   equal(bad.status, 1, "status after errors from a pipe")
   has(bad.err, "the reason", "'='", "arithmetic", "3..3", "table", "'no'")
   equal(count(bad.err, "the reason"), 1)
@@ -151,7 +151,7 @@ test("the REPL drives every rank", function()
   refuses("mpi 2 --no-check <lines", "[rank 1/2]", "cannot come")  -- rank 0 waits for a rank that will not come
 end)
 
-test("Ctrl-C interrupts a Lua loop and the REPL goes on", function()
+test("Ctrl-C interrupts a Lua loop and the REPL continues", function()
   local result = run([[
 printf 'print("ready")\nwhile true do end\n6 * 7\n' >lines
 $clean "$KBCD" <lines >shown 2>said &

@@ -135,7 +135,7 @@ test("after release, use is an error, also of views", function()
   local A = Matrix.zeros(300, 300)
   local used, views = kbcd.memory_in_use(), { A, A:t(), A:rows(1, 2), A:block(1, 2, 1, 2) }
   A:release()
-  assert(used - kbcd.memory_in_use() >= 300 * 300 * 8, "the memory is given back")
+  assert(used - kbcd.memory_in_use() >= 300 * 300 * 8, "the memory is freed")
   for _, V in ipairs(views) do
     for _, use in ipairs{ function() return V(1, 1) end, function() V:set(1, 1, 0) end, function() V:sum() end,
       function() V:fill(1) end, function() return V * V:t() end, function() V:clone() end,

@@ -35,7 +35,7 @@ local function last(...)
   return final
 end
 
--- What all ranks tell while f runs.
+-- What all ranks write to standard error while f runs.
 local function told_by(f)
   local own, result = spec.told_by(f)
   local all = {}

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t mega = std::size_t{1} << 20;
 
-std::vector<std::size_t> announced;  // what the allocation hook was told
+std::vector<std::size_t> announced;  // the arguments of the allocation hook
 
 struct Hook {
   Hook() {

@@ -1,7 +1,7 @@
 -- ranks: 1
--- Faults: a random rank of a training run is killed (SIGKILL) at a random moment, every third time the run that goes on
--- again; a run that nobody kills then ends it. Each time the job must end soon, go on from its checkpoint if it had
--- one, and give the bits of a run that was never killed. A checkpoint is written after every block, so that many of the kills
+-- Faults: a random rank of a training run is killed (SIGKILL) at a random moment, every third time the resumed run
+-- is killed, too; a run without a kill then finishes it. Each time the job must end soon, resume from its checkpoint if it
+-- had one, and give the bits of a run that was never killed. A checkpoint is written after every block, so that many of the kills
 -- hit the writing of one. KBCD_KILLS says how many, KBCD_SEED which.
 
 local kbcd = require "kbcd"
@@ -33,8 +33,8 @@ local function uninterrupted(method, ranks)
 end
 
 -- Starts a run, kills one of its ranks after some seconds. A process that has not joined the job yet (it has no thread that
--- watches the others) is no rank: one that dies while mpirun still greets it can leave mpirun itself, its message told and
--- all processes ended, waiting for a lock of its PMIx library. Gives what happened: "killed", "hung", "early" (the run was
+-- watches the others) is no rank: one that dies during its start can leave mpirun itself waiting for a lock of its PMIx
+-- library, after its message and the end of all processes. Returns what happened: "killed", "hung", "early" (the run was
 -- over by then, or had no such rank yet); and whether a checkpoint was left.
 local function kill_one(method, ranks, model, moment)
   local result = run(([[

@@ -48,7 +48,7 @@ inline std::vector<double> counting(int count, double first = 0) {
   return values;
 }
 
-// Whole numbers; the largest there is stands for one that is too large.
+// Whole numbers; a value that is too large becomes the largest of the type.
 template <class U>
 inline Bytes whole(std::size_t value) {
   return number<U>(static_cast<double>(std::min<std::size_t>(value, std::numeric_limits<U>::max())), false);

@@ -96,7 +96,7 @@ inline std::vector<Values> bad_values(const std::vector<Param>& declared) {
   return all;
 }
 
-// Every parameter has a help; its own value and that of what it stands for are good ones.
+// Every parameter has a name and a help, and one of Kind::one_of has choices.
 inline bool is_documented(const std::vector<Param>& declared) {
   return std::all_of(declared.begin(), declared.end(), [](auto& param) {
     return !param.name.empty() && !param.help.empty() && (param.kind != Kind::one_of || !param.choices.empty());

@@ -1,4 +1,4 @@
--- blocks: how fast blocks are made: 2nbd flop over the time of a block and of its product with one column; and of its
+-- blocks: how fast blocks are computed: 2nbd flop over the time of a block and of its product with one column; and of its
 -- product with the shape's k columns, 2nb(d+k) flop. Each round computes the block again. Sparse rows: 2b flop for each of
 -- their entries, and how many entries of the block are made in a second.
 

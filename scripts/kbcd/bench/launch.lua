@@ -1,6 +1,6 @@
 -- launch(s, where): fit(s) in a separate process, or in several under mpirun ($KBCD_MPIRUN, if set). s: as for fit,
 -- images (as for data.images), and warm (true: some blocks come first that do not count). where: ranks, threads and memory
--- (the budget) of each rank. Gives what fit gives, and in bytes memory (the largest resident memory of a rank) and bytes
+-- (the budget) of each rank. Returns the result of fit, and in bytes memory (the largest resident memory of a rank) and bytes
 -- (of its data).
 
 local cjson = require "cjson"

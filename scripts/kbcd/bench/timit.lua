@@ -1,8 +1,8 @@
 -- timit: the core-hours of an epoch of the full kernel on data of TIMIT's shape, from a few of its block steps at that n.
 --
 -- A step costs (kernel entries that it generates) x (seconds an entry, products included) + (its solve). How many entries
--- a whole epoch generates is c n²; c is counted on a small problem of many blocks (1 for the plain form, near 1/2 for the
--- half-kernel form, where a step's share depends on its place in the epoch). So an epoch takes
+-- a whole epoch generates is c n²; c is counted on a small problem of many blocks (near 1/2, since K is symmetric; the
+-- share of a step depends on its place in the epoch). So an epoch takes
 -- c n² (seconds an entry) + n/b (seconds of a solve).
 
 local kbcd = require "kbcd"

@@ -15,7 +15,7 @@ set tics nomirror out
 set grid ytics linetype 1 linewidth 0.5 linecolor rgb "#999999"
 ]]
 
--- The end of a complete figure; gnuplot does not notice a full disk.
+-- The end of a complete figure; gnuplot does not report a full disk.
 local endings = { svg = "</svg>%s*$", png = "IEND....$" }
 
 local function contents(name)

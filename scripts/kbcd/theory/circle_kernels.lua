@@ -1,6 +1,6 @@
 -- circle_kernels: kernels on the circle [0, 1) whose spectra are known, to test theory with. κ(x, y) = Σ_ℓ a_ℓ cos 2πℓ(x −
--- y) with Σ a_ℓ = 1. On the grid i/n the eigenvalues of K are n a_0 and, twice each, n a_ℓ / 2, up to aliasing (a_ℓ stands
--- for the sum of the a of all frequencies that are equal to ℓ on the grid). a_ℓ is also the probability of frequency ℓ in
+-- y) with Σ a_ℓ = 1. On the grid i/n the eigenvalues of K are n a_0 and, twice each, n a_ℓ / 2, up to aliasing (a_ℓ is
+-- then the sum of the a of all frequencies that are equal to ℓ on the grid). a_ℓ is also the probability of frequency ℓ in
 -- the random features √(2/p) cos(2πℓx + phase).
 
 local kbcd = require "kbcd"

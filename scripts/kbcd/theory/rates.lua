@@ -35,7 +35,7 @@ end
 runtime.docs.rates = [[rates
 How fast block coordinate descent converges on a quadratic: the bound of the paper's Theorem 1, and runs beside it.]]
 runtime.docs["rates.bound"] = [[rates.bound(H, b)
-What Theorem 1 says of block coordinate descent with random blocks of b on a quadratic with the Hessian H (symmetric,
+The bound of Theorem 1 for block coordinate descent with random blocks of b on a quadratic with the Hessian H (symmetric,
 positive definite): a table with L and m (its largest and least eigenvalue), L_eff, and factor = 1 - m / (2 L_eff): an
 update multiplies the expected gap to the optimum by that, or by less.]]
 function rates.bound(H, b)
@@ -131,7 +131,7 @@ function rates.compare(H, c, b, given)
 end
 
 runtime.docs["rates.curves"] = [[rates.curves(compared, title, color)
-Two curves for line_plot of what rates.compare gave: the gap after each update and, dashed and without a title, its bound.]]
+Two curves for line_plot from the result of rates.compare: the gap after each update and, dashed and without a title, its bound.]]
 function rates.curves(compared, title, color)
   local t, far, bound = {}, {}, {}
   for i in ipairs(compared.gaps) do t[i] = i end

@@ -1,4 +1,4 @@
-// Selector(n, I) against the 0/1 matrix it stands for.
+// Selector(n, I) against the 0/1 matrix that it represents.
 #include "modules/blocks/selector.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -312,7 +312,7 @@ spec.test("what is kept, and how the kernel is generated, does not change the it
   spec.fails(function() run(kbcd.full_kernel, { keep = "disk" }) end, "keep", "'none'")
 end)
 
-spec.test("a run gives back the memory that it kept", function()
+spec.test("a run frees the memory that it kept", function()
   local function kept_after_a_run()
     last(kbcd.full_kernel(X_of(), Y, { kernel = rbf, lambda = { 1, 2 }, b = 25, epochs = 2, partition = "fixed" }))
     return kbcd.allreduce(runtime.memory.reserved())

@@ -52,7 +52,7 @@ test("rounds interleave the items with the peak beside each", function()
   assert(rounds[2][1].seconds > 0)
 end)
 
-test("a figure stands above or below its bar", function()
+test("a figure is compared with its bar", function()
   local results, said = require("kbcd.bench.results")(), {}
   local say = kbcd.say
   kbcd.say = function(format, ...) said[#said + 1] = format:format(...) end

@@ -131,7 +131,7 @@ local function put(as_newest, as_previous)
   kbcd.barrier()
 end
 
--- Takes the run up, which must be after `block` blocks, and goes on to its end, whose bits must be right.
+-- Resumes the run, which must be after `block` blocks, and runs it to its end, whose bits must be right.
 local function goes_on_after(block, what)
   local c
   local told = spec.told_by(function() c = kbcd.checkpoint(path, { resume = true, every = 1e9 }) end)

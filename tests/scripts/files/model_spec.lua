@@ -145,7 +145,7 @@ test("every feature map comes back from a file", function()
   fails(function() step.model:save(path) end, "model_file.save", "columns", "cannot be stored")
 end)
 
-test("a kernel that is written in Lua is named in the file, and who loads it supplies the code", function()
+test("a kernel that is written in Lua is named in the file, and loading needs its code", function()
   local function cauchy(width, name)
     return kbcd.kernel.custom{ name = name or "cauchy", metric = "sqeuclidean", params = { width = width },
       kappa = function(D) return (1 + D:scale(1 / width)):pow(-1) end }
@@ -172,7 +172,7 @@ test("a kernel that is written in Lua is named in the file, and who loads it sup
     "params", "table")
 end)
 
-test("a feature map that is written in Lua is named in the file, and who loads it supplies the code", function()
+test("a feature map that is written in Lua is named in the file, and loading needs its code", function()
   local function cosines(scale)
     return kbcd.features.custom{ name = "cosines", p = 12, params = { scale = scale }, map = function(Z, I)
       local W = Matrix.randn(12, d, { seed = 6 }):take(I)

@@ -23,7 +23,7 @@ local alone, in_two = '$clean "$KBCD"', '$clean $KBCD_MPIRUN -n 2 "$KBCD"'
 
 succeeds("kbcd " .. settings.full_kernel .. " --model full1.h5")
 
-test("a run goes on on another number of ranks, the same to rounding", function()
+test("a run resumes on another number of ranks, the same up to rounding", function()
   for method, command in pairs(settings) do
     command = command .. " --precision f64 "
     succeeds(("kbcd %s --model all.h5"):format(command))

@@ -187,7 +187,7 @@ spec.test("a bad file is reported by its name", function()
   spec.fails(function() speech.read_sound(folder .. "/missing.wav") end, "missing.wav", "no such file")
 end)
 
-spec.test("or left out and counted, where that is asked for", function()
+spec.test("or skipped and counted, if the options say so", function()
   local list = { bad[1].path, files[1], bad[2].path, bad[3].path, files[2], files[3], bad[6].path, bad[7].path, files[4] }
   list[#list + 1] = files[5]
   local o = { features = features, labels = labels, skip = true }
@@ -242,7 +242,7 @@ spec.test("the example classifies recordings with one label each", function()
   spec.fails(function() example("--list", folder .. "/nowhere.tsv") end, folder .. "/nowhere.tsv")
 end)
 
-spec.test("the example takes all recordings of a list, and fewer where that is asked for", function()
+spec.test("the example takes all recordings of a list, or fewer if the options say so", function()
   local lines = {}
   for i = 1, 70 do lines[i] = write(("many%d.wav"):format(i), wav(tone(500, 0.2 + 0.01 * i), 16000)) .. "\tone" end
   local list = write("many.tsv", table.concat(lines, "\n") .. "\n")

@@ -1,4 +1,4 @@
--- Documents with lines that are none: an error with file and line, or left out and counted where that is asked for.
+-- Documents with malformed lines: an error with file and line, or lines that are skipped and counted (invalid = "skip").
 
 local kbcd = require "kbcd"
 local spec = require "spec"
