@@ -32,7 +32,7 @@ local function check(model, set)
   return kbcd.gather(model[1]:predict(few)):totable()
 end
 
--- The machine's speed, measured every few seconds: ask() measures if the last measurement is old enough, mean() is the mean so far. The time of the
+-- The machine's speed, measured every few seconds: ask() measures if it is due, mean() is the mean so far. The time of the
 -- measurements is in `seconds` and, within primitives, in `inside`.
 local function speedometer(peak)
   local meter, sum, count, last = { seconds = 0, inside = 0 }, 0, 0, -math.huge

@@ -131,7 +131,8 @@ function rates.compare(H, c, b, given)
 end
 
 runtime.docs["rates.curves"] = [[rates.curves(compared, title, color)
-Two curves for line_plot from the result of rates.compare: the gap after each update and, dashed and without a title, its bound.]]
+Two curves for line_plot from the result of rates.compare: the gap after each update and, dashed and without a title, its
+bound.]]
 function rates.curves(compared, title, color)
   local t, far, bound = {}, {}, {}
   for i in ipairs(compared.gaps) do t[i] = i end
