@@ -177,8 +177,16 @@ double maximum(const Matrix& a) {
   return Line<double>(lines.data(), lines.size()).maxCoeff<Eigen::PropagateNaN>();
 }
 
+// Where squares overflow or vanish, of numbers whose largest is 1.
 double norm(const Matrix& a) {
-  return std::sqrt(total(line_results(a, [](auto x) { return x.template cast<double>().square().sum(); })));
+  auto length = [&](double unit) {
+    auto squares = [unit](auto x) { return (x.template cast<double>() / unit).square().sum(); };
+    return unit * std::sqrt(total(line_results(a, squares)));
+  };
+  double plain = length(1);
+  if (a.size() == 0 || std::isnan(plain) || (plain > 1e-140 && plain < 1e150)) return plain;
+  double largest = std::max(std::abs(minimum(a)), std::abs(maximum(a)));
+  return largest > 0 && std::isfinite(largest) ? length(largest) : plain;
 }
 
 double dot(const Matrix& a, const Matrix& b) {

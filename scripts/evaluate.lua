@@ -23,7 +23,7 @@ if not o.data and not (o.x and o.y) then parser:error("--x and --y expected, or 
 local function main()
   local model = load_model(o.model, o.with)
   local l = choose_lambda(model, o.lambda)
-  local X, y, y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.precision, o, model.d)
+  local X, y, y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.reading_precision, o, model.d)
   local scoring, say = kbcd.scoring, kbcd.say
   local S = model[l]:predict(X)
   scoring.require_finite(S, X.first, o.data or o.x)

@@ -53,7 +53,7 @@ local function main()
     if o.x == "-" then
       for X in csv_rows(io.stdin, "standard input", model.d) do put(X) end
     else
-      put((read_data(o.x, { dtype = model.precision, label = o.label }, model.d)))
+      put((read_data(o.x, { dtype = model.reading_precision, label = o.label }, model.d)))
     end
     out:close()
   end

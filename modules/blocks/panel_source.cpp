@@ -1,6 +1,7 @@
 #include "modules/blocks/panel_source.hpp"
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -24,20 +25,19 @@ View<T> scratch(Int rows, Int cols) {
 
 constexpr Int columns_in_cache = 240;  // of a panel, between the product and what follows it; whole strips
 
-// The squared length of a row; an Error if it is not finite.
+// A squared distance below this part of ‖x‖² + ‖c‖² has too few correct digits when it is computed from them.
 template <class T>
-T require_length(T square) {
-  require(std::isfinite(square), "KernelBlock: the squared length of a row is beyond {}; scale the data",
-          kbcd::name(dtype_of<T>));
-  return square;
-}
+constexpr T lost_digits = std::is_same_v<T, float> ? T(2e-2) : T(1e-3);
 
+// The largest entry becomes 1 first, so that squares neither vanish nor overflow.
 template <class T>
 void normalize_rows(View<T> x) {
-  for (Int i = 0; i < x.rows; ++i) {
+  for (Int i = 0; i < x.rows && x.cols > 0; ++i) {
     Line<T> row(x.line(i), x.cols);
-    T norm = std::sqrt(require_length(row.square().sum()));
-    if (norm > 0) row /= norm;
+    T largest = row.abs().maxCoeff();
+    if (!(largest > 0)) continue;
+    row /= largest;
+    row /= std::sqrt(row.square().sum());
   }
 }
 
@@ -48,6 +48,17 @@ void manhattan(View<T> x, View<T> c, View<T> out) {
     for (Int i = 0; i < x.rows; ++i)
       for (Int j = j0; j < std::min(c.rows, j0 + tile); ++j)
         out(i, j) = (Line<T>(x.line(i), x.cols) - Line<T>(c.line(j), x.cols)).abs().sum();
+}
+
+double longest_row(const Csr& x) {
+  std::vector<double> squares(x.rows);
+  dispatch(x.dtype(), [&]<class T>() {
+    const T* values = x.values.view<T>().data;
+    parallel_for(x.rows, x.nnz(), [&](Int i) {
+      for (Int e = x.starts[i]; e < x.starts[i + 1]; ++e) squares[i] += double(values[e]) * double(values[e]);
+    });
+  });
+  return squares.empty() ? 0 : std::sqrt(*std::max_element(squares.begin(), squares.end()));
 }
 
 }  // namespace
@@ -138,13 +149,15 @@ KernelPanels::KernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr
     : PanelSource(std::move(x), std::move(rows)), kernel_(std::move(kernel)), centers_(centers.to(dtype())) {
   require(centers_.cols() == data().d(), "KernelBlock: centres of {} numbers expected as in X, got {}", data().d(),
           centers_.cols());
+  Matrix multiplied = centers_;  // what the rows are multiplied with
   if (kernel_->metric() == Metric::sqeuclidean && centers_.rows() > 0) {
     Matrix mean = col_sums(centers_);
     scale(mean, 1.0 / centers_.rows());
     origin_ = mean.to(dtype());
     norms_ = Matrix(1, centers_.rows(), dtype());
+    multiplied = centers_.clone();
     dispatch(dtype(), [&]<class T>() {
-      auto c = centers_.view<T>();
+      auto c = multiplied.view<T>();
       parallel_for(c.rows, centers_.size(), [&](Int i) {
         Line<T> line(c.line(i), c.cols);
         line -= Line<T>(origin_.view<T>().data, c.cols);
@@ -155,11 +168,10 @@ KernelPanels::KernelPanels(DataSet x, std::optional<Index> rows, std::shared_ptr
   }
   dispatch(dtype(), [&]<class T>() {
     if (kernel_->metric() == Metric::cosine) normalize_rows(centers_.view<T>());
-    if (kernel_->metric() != Metric::manhattan) packed_ = tiles::Columns<T>(centers_.view<T>().t());
+    if (kernel_->metric() != Metric::manhattan) packed_ = tiles::Columns<T>(multiplied.view<T>().t());
   });
 }
 
-// Of the centres as the metric has changed them, which leaves it the same.
 std::unique_ptr<PanelSource> KernelPanels::unscaled_square() const {
   return std::make_unique<KernelPanels>(DataSet::own(centers_), std::nullopt, kernel_, centers_);
 }
@@ -189,7 +201,7 @@ void KernelPanels::pack(Rows rows, tiles::Rows<T>& packed, std::vector<T>& norms
 }
 
 // ‖x − c‖² = ‖x‖² + ‖c‖² − 2 x·c from the last term, for the centres from `first`; rounding must not leave it
-// negative, and where the difference lost its digits it is computed once more without it.
+// negative, and where the difference lost its digits it is computed once more from the numbers as they are stored.
 template <class T>
 void KernelPanels::squared_distances(const T* x, T norm, Int first, View<T> out) const {
   T *norms = norms_.view<T>().data + first, *line = out.data, least = std::numeric_limits<T>::infinity();
@@ -200,12 +212,12 @@ void KernelPanels::squared_distances(const T* x, T norm, Int first, View<T> out)
     least = distance < least ? distance : least;
     line[j] = distance;
   }
-  if (least > T(lost_digits) * (norm + T(largest_norm_))) return;
+  if (least > lost_digits<T> * (norm + T(largest_norm_))) return;
   auto c = centers_.view<T>();
-  Line<T> origin(origin_.view<T>().data, c.cols), row(const_cast<T*>(x), c.cols);
+  Line<T> row(const_cast<T*>(x), c.cols);
   for (Int j = 0; j < out.cols; ++j)
-    if (line[j] < T(lost_digits) * (norm + norms[j]))
-      line[j] = (row - origin - Line<T>(c.line(first + j), c.cols)).square().sum();
+    if (line[j] <= lost_digits<T> * (norm + norms[j]))
+      line[j] = (row - Line<T>(c.line(first + j), c.cols)).square().sum();
 }
 
 template <class T>
@@ -236,7 +248,7 @@ FeaturePanels::FeaturePanels(DataSet x, std::optional<Index> rows, std::shared_p
     : PanelSource(std::move(x), std::move(rows)), map_(std::move(map)), cols_(features.size()) {
   features.require_within("RandomFeaturesBlock", map_->p());
   block_ = map_->block(features, data().d(), dtype());
-  if (data().sparse()) block_->prepare_sparse();
+  if (data().sparse()) block_->prepare_sparse(longest_row(data().csr()));
 }
 
 }  // namespace kbcd

@@ -4,6 +4,7 @@
 // diag(c) K(C, C) diag(c).
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -16,8 +17,12 @@
 
 namespace kbcd {
 
-// A squared distance below this part of ‖x‖² + ‖c‖² has too few correct digits when it is computed from them in f32.
-constexpr double lost_digits = 1e-3;
+// The length or squared length of a row; an Error if it is not finite.
+template <class T>
+T require_length(T length, DType type = dtype_of<T>) {
+  require(std::isfinite(length), "KernelBlock: the squared length of a row is beyond {}; scale the data", name(type));
+  return length;
+}
 
 class PanelSource {
  public:
@@ -93,9 +98,9 @@ class KernelPanels : public PanelSource {
   void squared_distances(const T* x, T norm, Int first, View<T> line) const;
 
   std::shared_ptr<Kernel> kernel_;
-  Matrix centers_;  // as the metric wants them: shifted (sqeuclidean), of unit norm (cosine)
-  Matrix origin_;   // sqeuclidean: the mean centre, subtracted from both sides so that f32 keeps its digits
-  Matrix norms_;    // sqeuclidean: ‖c‖² for each centre
+  Matrix centers_;  // as given; of unit norm (cosine)
+  Matrix origin_;   // sqeuclidean: the mean centre, subtracted from both sides before they are multiplied
+  Matrix norms_;    // sqeuclidean: ‖c − origin‖² for each centre
   double largest_norm_ = 0;
   std::variant<tiles::Columns<float>, tiles::Columns<double>> packed_;  // the centres, for products with rows
 };

@@ -6,22 +6,41 @@
 namespace kbcd {
 namespace {
 
-// ‖x − c‖² entry by entry, where the sum of squares has lost its digits.
+// A distance below so much of what both rows have has too few digits left; the sums are f64 in either case.
 template <class T>
-T squared_distance(const Csr& a, Int i, const Csr& b, Int j) {
+constexpr double lost_digits = std::is_same_v<T, float> ? 1e-6 : 1e-3;
+
+// ‖x − c‖² or ‖x − c‖₁ entry by entry.
+template <class T>
+double distance(Metric metric, const Csr& a, Int i, const Csr& b, Int j) {
   const T *x = a.values.view<T>().data, *c = b.values.view<T>().data;
   Int e = a.starts[i], f = b.starts[j];
-  T sum = 0;
+  double sum = 0;
   while (e < a.starts[i + 1] || f < b.starts[j + 1]) {
     bool left = f == b.starts[j + 1] || (e < a.starts[i + 1] && a.columns[e] <= b.columns[f]);
     bool right = e == a.starts[i + 1] || (f < b.starts[j + 1] && b.columns[f] <= a.columns[e]);
-    T difference = (left ? x[e] : T(0)) - (right ? c[f] : T(0));
-    sum += difference * difference;
+    double difference = (left ? double(x[e]) : 0.0) - (right ? double(c[f]) : 0.0);
+    sum += metric == Metric::manhattan ? std::abs(difference) : difference * difference;
     e += left;
     f += right;
   }
   return sum;
 }
+
+// What divides a row to make its length 1, in two steps, so that squares neither vanish nor overflow.
+struct Length {
+  double largest = 1, rest = 1;
+
+  template <class T>
+  Length(const T* values, Int count) {
+    double most = 0, squares = 0;
+    for (Int e = 0; e < count; ++e) most = std::max(most, std::abs(double(values[e])));
+    if (most > 0) largest = most;
+    for (Int e = 0; e < count; ++e) squares += values[e] / largest * (values[e] / largest);
+    if (most > 0) rest = std::sqrt(squares);
+  }
+  double divide(double value) const { return value / largest / rest; }
+};
 
 }  // namespace
 
@@ -58,10 +77,15 @@ SparseKernelPanels::SparseKernelPanels(DataSet x, std::optional<Index> rows, std
     const T* from = centers_.values.view<T>().data;
     T* to = values_.view<T>().data;
     for (Int e = 0; e < nnz; ++e) to[e] = from[entries[e].at];
-  });
-  own_.resize(centers_.rows);
-  dispatch(dtype(), [&]<class T>() {
-    for (Int i = 0; i < centers_.rows; ++i) own_[i] = own_part<T>(centers_, i);
+    if (kernel_->metric() == Metric::cosine) {
+      std::vector<Length> lengths;
+      for (Int i = 0; i < centers_.rows; ++i)
+        lengths.emplace_back(from + centers_.starts[i], centers_.starts[i + 1] - centers_.starts[i]);
+      for (Int e = 0; e < nnz; ++e) to[e] = static_cast<T>(lengths[who_[e]].divide(to[e]));
+    } else if (kernel_->metric() != Metric::dot) {
+      own_.resize(centers_.rows);
+      for (Int i = 0; i < centers_.rows; ++i) own_[i] = own_part<T>(centers_, i);
+    }
   });
 }
 
@@ -71,47 +95,53 @@ double SparseKernelPanels::own_part(const Csr& csr, Int row) const {
   double sum = 0;
   for (Int e = csr.starts[row]; e < csr.starts[row + 1]; ++e)
     sum += kernel_->metric() == Metric::manhattan ? std::abs(double(values[e])) : double(values[e]) * double(values[e]);
-  return sum;
+  return require_length(sum, dtype());
 }
 
-// line[c] += Σ over the columns that the row and centre c share.
+// sums[c]: over the columns that the row and centre c share. What |x| and |c| share of a column is the smaller of the
+// two where the signs are the same.
 template <class T>
-void SparseKernelPanels::add_shared_columns(Int row, T* line) const {
+void SparseKernelPanels::add_shared_columns(Int row, double* sums) const {
   auto& x = data().csr();
   const T *values = x.values.view<T>().data, *others = values_.view<T>().data;
-  bool manhattan = kernel_->metric() == Metric::manhattan;
-  for (Int e = x.starts[row]; e < x.starts[row + 1]; ++e) {
-    Int u = used_.find(x.columns[e]);
-    if (u < 0) continue;
-    T value = values[e];
-    if (manhattan)
-      for (Int f = starts_[u]; f < starts_[u + 1]; ++f)
-        line[who_[f]] += std::abs(value - others[f]) - std::abs(value) - std::abs(others[f]);
-    else
-      for (Int f = starts_[u]; f < starts_[u + 1]; ++f) line[who_[f]] += value * others[f];
+  Metric metric = kernel_->metric();
+  Int begin = x.starts[row], end = x.starts[row + 1];
+  auto each_shared = [&](auto&& f) {
+    for (Int e = begin; e < end; ++e)
+      if (Int u = used_.find(x.columns[e]); u >= 0) f(double(values[e]), starts_[u], starts_[u + 1]);
+  };
+  auto add_products = [&](double value, Int first, Int last) {
+    for (Int f = first; f < last; ++f) sums[who_[f]] += value * double(others[f]);
+  };
+  if (metric == Metric::manhattan) {
+    each_shared([&](double value, Int first, Int last) {
+      double size = std::abs(value), sign = value < 0 ? -1 : 1;
+      for (Int f = first; f < last; ++f) sums[who_[f]] += std::max(0.0, std::min(size, sign * double(others[f])));
+    });
+  } else if (metric == Metric::cosine) {
+    Length length(values + begin, end - begin);
+    each_shared([&](double value, Int first, Int last) { add_products(length.divide(value), first, last); });
+  } else {
+    each_shared(add_products);
   }
 }
 
 template <class T>
 void SparseKernelPanels::panel(Rows rows, View<T> out) const {
   Metric metric = kernel_->metric();
+  thread_local std::vector<double> sums;
   for (Int i = 0; i < out.rows; ++i) {
     T* line = out.line(i);
-    std::fill_n(line, out.cols, T(0));
-    add_shared_columns(rows[i], line);
-    if (metric != Metric::dot) {
+    sums.assign(out.cols, 0);
+    add_shared_columns<T>(rows[i], sums.data());
+    if (metric == Metric::dot || metric == Metric::cosine) {
+      for (Int j = 0; j < out.cols; ++j) line[j] = static_cast<T>(sums[j]);
+    } else {
       double own = own_part<T>(data().csr(), rows[i]);
       for (Int j = 0; j < out.cols; ++j) {
-        double both = own + own_[j];
-        if (metric == Metric::cosine) {
-          double length = std::sqrt(own * own_[j]);
-          line[j] = length > 0 ? static_cast<T>(line[j] / length) : T(0);
-        } else if (metric == Metric::manhattan) {
-          line[j] = static_cast<T>(std::max(0.0, both + line[j]));
-        } else {
-          line[j] = static_cast<T>(std::max(0.0, both - 2.0 * line[j]));
-          if (line[j] < lost_digits * both) line[j] = squared_distance<T>(data().csr(), rows[i], centers_, j);
-        }
+        double both = own + own_[j], value = both - 2 * sums[j];
+        if (value < lost_digits<T> * both) value = distance<T>(metric, data().csr(), rows[i], centers_, j);
+        line[j] = static_cast<T>(value);
       }
     }
     if (!kernel_->main_thread_only()) kernel_->kappa(out.rows_from(i, 1));  // while the line is in cache

@@ -1,7 +1,9 @@
 // SparseKernelPanels: K(x, c) for sparse rows x and sparse centres c, without making either dense.
 //
 // Every metric is a sum over the columns that both have, plus what depends on one side alone:
-//   x·c = Σ x_j c_j,   ‖x − c‖² = ‖x‖² + ‖c‖² − 2 x·c,   ‖x − c‖₁ = ‖x‖₁ + ‖c‖₁ + Σ (|x_j − c_j| − |x_j| − |c_j|).
+//   x·c = Σ x_j c_j,   ‖x − c‖² = ‖x‖² + ‖c‖² − 2 x·c,
+//   ‖x − c‖₁ = ‖x‖₁ + ‖c‖₁ − 2 Σ min(|x_j|, |c_j|), over the columns where both have the same sign.
+// All sums are f64. Where the difference of a distance lost its digits, it is computed entry by entry.
 // The centres are held by columns (an inverted index), so that a row meets only the centres it shares a column with.
 //
 // The linear kernel K = X Cᵀ also multiplies without its entries, K d = X (Cᵀd) and Kᵀa = C (Xᵀa), for k columns of d
@@ -35,18 +37,18 @@ class SparseKernelPanels : public PanelSource {
   template <class T>
   void panel(Rows rows, View<T> out) const;
   template <class T>
-  void add_shared_columns(Int row, T* line) const;
+  void add_shared_columns(Int row, double* sums) const;
   template <class T>
   double own_part(const Csr& csr, Int row) const;  // ‖·‖² or ‖·‖₁ of a row, as the metric needs it
 
   std::shared_ptr<Kernel> kernel_;
   Csr centers_;
-  std::vector<double> own_;  // own_part of each centre
+  std::vector<double> own_;  // own_part of each centre, where the metric is a distance
   // The centres by columns: column used_[u] has the entries starts_[u] .. starts_[u + 1] of who_ and values_.
   ColumnPlaces used_;
   std::vector<Int> starts_;
   std::vector<std::int32_t> who_;  // the centre of each entry
-  Matrix values_;                  // its value, 1 x nnz
+  Matrix values_;                  // its value, 1 x nnz; of centres of length 1 (cosine)
 };
 
 }  // namespace kbcd

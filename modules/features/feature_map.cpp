@@ -3,8 +3,9 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <mutex>
 #include <numbers>
-#include <variant>
 
 #include "core/elementwise.hpp"
 #include "core/random.hpp"
@@ -20,32 +21,74 @@ std::vector<FeatureMapFormat>& formats() {
 }
 
 // scale · cos(2π (omega·x + phase)): frequencies and phases are in turns.
+//
+// Where the rows are so long beside the kernel's width that omega·x in f32 would be a wrong angle, it is computed in
+// f64: for the panels of dense rows that have such a row, or for all sparse rows.
 class CosineBlock : public FeatureBlock {
  public:
-  CosineBlock(Matrix omega, Matrix phase, double scale) : omega_(omega), phase_(phase), scale_(scale) {
-    dispatch(omega.dtype(), [&]<class T>() { packed_ = tiles::Columns<T>(omega.view<T>().t()); });
+  CosineBlock(Matrix omega, Matrix phase, double scale, DType dtype)
+      : omega_(omega), phase_(phase), phase32_(phase.to(DType::f32)), dtype_(dtype), scale_(scale) {
+    if (dtype == DType::f32) packed32_ = tiles::Columns<float>(omega.to(DType::f32).view<float>().t());
+    if (dtype == DType::f64) packed64_ = tiles::Columns<double>(omega.view<double>().t());
+    std::vector<double> squares(omega.rows());
+    auto w = omega.view<double>();
+    for (Int i = 0; i < w.rows; ++i) squares[i] = Line<double>(w.line(i), w.cols).square().mean();
+    std::nth_element(squares.begin(), squares.begin() + squares.size() / 2, squares.end());
+    if (!squares.empty()) typical_ = std::sqrt(squares[squares.size() / 2]);
   }
-  void apply(View<float> x, View<float> z) const override { cosines(x, z); }
+  void apply(View<float> x, View<float> z) const override {
+    if (!loses_digits(longest(x))) return cosines(x, z);
+    std::call_once(packed64_once_, [&] { packed64_ = tiles::Columns<double>(omega_.view<double>().t()); });
+    thread_local std::vector<double> rows, features;
+    rows.resize(x.rows * x.cols), features.resize(z.rows * z.cols);
+    View<double> wide{rows.data(), x.rows, x.cols, x.cols}, out{features.data(), z.rows, z.cols, z.cols};
+    for (Int i = 0; i < x.rows; ++i) std::copy_n(x.line(i), x.cols, wide.line(i));
+    cosines(wide, out);
+    for (Int i = 0; i < z.rows; ++i) std::copy_n(out.line(i), z.cols, z.line(i));
+  }
   void apply(View<double> x, View<double> z) const override { cosines(x, z); }
 
   // A sparse row times omega' is a sum of columns of omega, so those must lie in one piece.
-  void prepare_sparse() override {
-    std::size_t bytes = omega_.size() * bytes_of(omega_.dtype());
+  void prepare_sparse(double longest_row) override {
+    DType dtype = dtype_ == DType::f32 && loses_digits(longest_row) ? DType::f64 : dtype_;
+    std::size_t bytes = omega_.size() * bytes_of(dtype);
     require(bytes <= memory::budget(),
             "RandomFeaturesBlock: {} features of {} columns take {} MB; lower b or raise --memory", omega_.rows(),
             omega_.cols(), bytes >> 20);
     Int whole = (omega_.rows() + features_at_once - 1) / features_at_once * features_at_once;
-    Matrix columns = Matrix::zeros(omega_.cols(), whole + features_at_once / 2, omega_.dtype());  // not a power of two
+    Matrix columns = Matrix::zeros(omega_.cols(), whole + features_at_once / 2, dtype);  // not a power of two
     columns.col_block(0, omega_.rows()).copy_from(omega_.t());
     omega_ = columns;
-    packed_ = {};
+    packed32_ = {}, packed64_ = {};
   }
-  void apply(const Csr& x, std::span<const Int> rows, View<float> z) const override { sparse_cosines(x, rows, z); }
-  void apply(const Csr& x, std::span<const Int> rows, View<double> z) const override { sparse_cosines(x, rows, z); }
+  void apply(const Csr& x, std::span<const Int> rows, View<float> z) const override {
+    dispatch(omega_.dtype(), [&]<class Sum>() { sparse_cosines<float, Sum>(x, rows, z); });
+  }
+  void apply(const Csr& x, std::span<const Int> rows, View<double> z) const override {
+    sparse_cosines<double, double>(x, rows, z);
+  }
 
  private:
   template <class T>
   using Line = Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>>;
+
+  static double longest(View<float> x) {
+    float largest = 0;
+    for (Int i = 0; i < x.rows; ++i) largest = std::max(largest, Line<float>(x.line(i), x.cols).square().sum());
+    return std::sqrt(largest);
+  }
+  // Whether the angle of a row of that length is wrong by more than 1e-5 in f32, for half of the features.
+  bool loses_digits(double length) const {
+    return !(2 * std::numbers::pi * typical_ * length * std::numeric_limits<float>::epsilon() < 1e-5);
+  }
+
+  template <class T>
+  const tiles::Columns<T>& packed() const {
+    if constexpr (std::is_same_v<T, float>)
+      return packed32_;
+    else
+      return packed64_;
+  }
 
   template <class T>
   void cosines(View<T> x, View<T> z) const {
@@ -53,49 +96,48 @@ class CosineBlock : public FeatureBlock {
     rows.pack(x);
     for (Int first = 0; first < z.cols; first += columns_in_cache) {
       View<T> columns = z.cols_from(first, std::min(columns_in_cache, z.cols - first));
-      tiles::multiply(rows, std::get<tiles::Columns<T>>(packed_), first, columns);
-      shift_and_cos(columns, first);
+      tiles::multiply(rows, packed<T>(), first, columns);
+      for (Int i = 0; i < columns.rows; ++i) shift_and_cos(columns.line(i), first, columns.cols, columns.line(i));
     }
   }
 
-  template <class T>
+  template <class T, class Sum>
   void sparse_cosines(const Csr& x, std::span<const Int> rows, View<T> z) const {
-    auto omega = omega_.view<T>();
+    auto omega = omega_.view<Sum>();
     const T* values = x.values.view<T>().data;
     // Some features at a time: their part of the common columns of x stays in cache from row to row.
-    using Sums = Eigen::Array<T, 1, features_at_once>;
-    for (Int first = 0; first < z.cols; first += features_at_once) {
-      View<T> columns = z.cols_from(first, std::min(features_at_once, z.cols - first));
+    using Sums = Eigen::Array<Sum, 1, features_at_once>;
+    for (Int first = 0; first < z.cols; first += features_at_once)
       for (Int i = 0; i < z.rows; ++i) {
         Sums sums = Sums::Zero();
         for (Int e = x.starts[rows[i]]; e < x.starts[rows[i] + 1]; ++e)
-          sums += values[e] * Eigen::Map<const Sums>(omega.line(x.columns[e]) + first);
-        std::copy_n(sums.data(), columns.cols, columns.line(i));
+          sums += Sum(values[e]) * Eigen::Map<const Sums>(omega.line(x.columns[e]) + first);
+        shift_and_cos(sums.data(), first, std::min(features_at_once, z.cols - first), z.line(i) + first);
       }
-      shift_and_cos(columns, first);
-    }
   }
 
-  template <class T>
-  void shift_and_cos(View<T> z, Int first) const {
-    const T* phase = phase_.view<T>().data + first;
-    for (Int i = 0; i < z.rows; ++i) {
-      T *line = z.line(i), scale = T(scale_);
-      for (Int j = 0; j < z.cols; ++j) line[j] = scale * cos_of_turns(line[j] + phase[j]);
-    }
+  template <class Angle, class T>
+  void shift_and_cos(const Angle* angles, Int first, Int count, T* line) const {
+    const Matrix& phases = std::is_same_v<Angle, float> ? phase32_ : phase_;
+    const Angle* phase = phases.view<Angle>().data + first;
+    Angle scale = Angle(scale_);
+    for (Int j = 0; j < count; ++j) line[j] = static_cast<T>(scale * cos_of_turns(angles[j] + phase[j]));
   }
 
   static constexpr Int features_at_once = 64;   // of a sparse row
   static constexpr Int columns_in_cache = 240;  // of a panel, between the product and the cosine; whole strips
-  Matrix omega_;                                // a row a feature; transposed for sparse rows
-  std::variant<tiles::Columns<float>, tiles::Columns<double>> packed_;  // omega, for products with dense rows
-  Matrix phase_;
-  double scale_;
+  Matrix omega_;                                // f64, a row a feature; transposed for sparse rows
+  tiles::Columns<float> packed32_;              // omega, for products with dense rows
+  mutable tiles::Columns<double> packed64_;
+  mutable std::once_flag packed64_once_;
+  Matrix phase_, phase32_;
+  DType dtype_;
+  double scale_, typical_ = 0;  // typical_: the size of a frequency
 };
 
 }  // namespace
 
-void FeatureBlock::prepare_sparse() {
+void FeatureBlock::prepare_sparse(double) {
   fail("RandomFeaturesBlock: this map takes dense rows and X is sparse; X:to_dense() makes them dense");
 }
 
@@ -125,7 +167,7 @@ std::shared_ptr<FeatureBlock> CosineMap::block(const Index& features, Int d, DTy
   auto v = phase.view<double>();
   for (Int i = 0; i < features.size(); ++i) v(0, i) = random.uniform(features[i], 0);
   scale(omega, 0.5 / std::numbers::pi);
-  return std::make_shared<CosineBlock>(omega.contiguous(dtype), phase.contiguous(dtype), std::sqrt(2.0 / settings_.p));
+  return std::make_shared<CosineBlock>(omega, phase, std::sqrt(2.0 / settings_.p), dtype);
 }
 
 const std::vector<FeatureMapFormat>& feature_map_formats() {

@@ -23,8 +23,9 @@ class FeatureBlock {
   virtual ~FeatureBlock() = default;
   virtual void apply(View<float> x, View<float> z) const = 0;
   virtual void apply(View<double> x, View<double> z) const = 0;
-  // The same on rows of sparse data, for maps that can; prepare_sparse() is called once before.
-  virtual void prepare_sparse();
+  // The same on rows of sparse data, for maps that can; prepare_sparse() is called once before, with the largest
+  // Euclidean length of a row.
+  virtual void prepare_sparse(double longest_row);
   virtual void apply(const Csr& x, std::span<const Int> rows, View<float> z) const;
   virtual void apply(const Csr& x, std::span<const Int> rows, View<double> z) const;
 };

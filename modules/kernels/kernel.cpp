@@ -47,21 +47,22 @@ std::string describe(const Kernel& kernel) {
 }
 
 double metric_value(Metric metric, std::span<const double> x, std::span<const double> y) {
-  double dot = 0, xx = 0, yy = 0, squares = 0, steps = 0;
+  long double dot = 0, xx = 0, yy = 0, squares = 0, steps = 0;  // holds squares of any number
   for (std::size_t i = 0; i < x.size(); ++i) {
-    dot += x[i] * y[i], xx += x[i] * x[i], yy += y[i] * y[i];
-    squares += (x[i] - y[i]) * (x[i] - y[i]);
-    steps += std::abs(x[i] - y[i]);
+    long double a = x[i], b = y[i];
+    dot += a * b, xx += a * a, yy += b * b;
+    squares += (a - b) * (a - b);
+    steps += std::abs(a - b);
   }
   switch (metric) {
     case Metric::dot:
-      return dot;
+      return static_cast<double>(dot);
     case Metric::cosine:
-      return xx > 0 && yy > 0 ? dot / (std::sqrt(xx) * std::sqrt(yy)) : 0;
+      return xx > 0 && yy > 0 ? static_cast<double>(dot / (std::sqrt(xx) * std::sqrt(yy))) : 0;
     case Metric::sqeuclidean:
-      return squares;
+      return static_cast<double>(squares);
     case Metric::manhattan:
-      return steps;
+      return static_cast<double>(steps);
   }
   return 0;
 }
@@ -70,6 +71,16 @@ double gamma_or_sigma(const Params& params, double (*gamma_of_sigma)(double)) {
   double gamma = params.has("gamma") ? params.number("gamma") : gamma_of_sigma(params.number("sigma"));
   if (!(gamma > 1e-30 && gamma < 1e30)) params.complain(fmt::format("gamma = {:.3g} is beyond what f32 holds", gamma));
   return gamma;
+}
+
+std::shared_ptr<Kernel> KernelFormat::make(const Values& given) const {
+  Params values("kernel." + name, params, given);
+  if (width && values.has(*width)) {  // its square and what is divided by it must be numbers in f32
+    double wide = values.number(*width);
+    if (!(wide > 1e-15 && wide < 1e15))
+      values.complain(fmt::format("{} = {:.3g}: a width from 1e-15 to 1e15 expected; scale the data", *width, wide));
+  }
+  return build(values);
 }
 
 const std::vector<KernelFormat>& kernel_formats() {

@@ -84,7 +84,7 @@ struct KernelFormat : KernelDeclaration {
   bool has_frequencies;
   std::function<std::shared_ptr<Kernel>(const Params&)> build;
 
-  std::shared_ptr<Kernel> make(const Values& given) const { return build(Params("kernel." + name, params, given)); }
+  std::shared_ptr<Kernel> make(const Values& given) const;
 };
 
 const std::vector<KernelFormat>& kernel_formats();  // by name

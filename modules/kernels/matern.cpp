@@ -19,7 +19,7 @@ class Matern : public KernelOf<Matern, Metric::sqeuclidean> {
   template <class Array>
   void operator()(Array& t) const {
     using T = typename Array::Scalar;
-    t = t.sqrt() * T(std::sqrt(2 * nu_) / sigma_);
+    t = (t.sqrt() * T(std::sqrt(2 * nu_) / sigma_)).min(T(1000));  // exp(−1000) is 0, and t² must not overflow
     if (nu_ == 0.5) t = (-t).exp();
     if (nu_ == 1.5) t = (T(1) + t) * (-t).exp();
     if (nu_ == 2.5) t = (T(1) + t + t.square() * T(1.0 / 3)) * (-t).exp();

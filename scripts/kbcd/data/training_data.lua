@@ -84,9 +84,14 @@ local function split(data, I, J)
   }, { __index = data })
 end
 
--- The rows preprocessed as `fitted` says, or by `kind`, fitted on the training rows.
+-- The rows preprocessed as `fitted` says, or by `kind`, fitted on the training rows; then in the precision of the run.
 local function prepare(data, kind, fitted)
-  if not kind and not (fitted and fitted.kind) then return data end
+  local function round()
+    data.X = data.X:to(data.precision or data.X.dtype)
+    if data.test then data.test.X = data.test.X:to(data.precision or data.test.X.dtype) end
+    return data
+  end
+  if not kind and not (fitted and fitted.kind) then return round() end
   local function dense(X) return X.sparse and X:to_dense() or X end
   data.X = dense(data.X)
   if data.test then data.test.X = dense(data.test.X) end
@@ -95,14 +100,16 @@ local function prepare(data, kind, fitted)
   data.preprocess = { kind = p.kind, shift = p.shift, scale = p.scale, shuffle = shuffled }
   kbcd.preprocess.apply(data.preprocess, data.X)
   if data.test then kbcd.preprocess.apply(data.preprocess, data.test.X) end
-  return data
+  return round()
 end
 
 local function read(_, o)
-  local data = { source = o.data or o.x }
-  data.X, data.y, data.names = read_pair(o.data, o.x, o.y, o.precision, o)
+  local data = { source = o.data or o.x, precision = o.precision }
+  -- Rows that will be preprocessed come with all digits that the file has; prepare() rounds them.
+  local precision = not o.preprocess and not o.start and o.precision or nil
+  data.X, data.y, data.names = read_pair(o.data, o.x, o.y, precision, o)
   if o.test_x or o.test_data then
-    local X, y, names = read_pair(o.test_data, o.test_x, o.test_y, o.precision, o, data.X.d)
+    local X, y, names = read_pair(o.test_data, o.test_x, o.test_y, precision, o, data.X.d)
     data.test = { X = X, y = y, names = names }
     if X.d ~= data.X.d then
       error(("%s has rows of %d numbers, %s of %d"):format(data.source, data.X.d, o.test_x or o.test_data, X.d), 0)

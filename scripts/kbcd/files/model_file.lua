@@ -93,6 +93,8 @@ local function check(m, o)
   if o.best > m.lambda.count then refuse("best: 1..%d expected, got %d", m.lambda.count, o.best) end
   if o.task == "classify" and not o.names then refuse("names of the %d classes expected", m.lambda.k) end
   if o.names and #o.names ~= m.lambda.k then refuse("names: %d expected, got %d", m.lambda.k, #o.names) end
+  local fault = o.task == "classify" and read_model.names_fault(o.names)
+  if fault then refuse("names: %s", fault) end
   if kbcd.allreduce_min(m.coefficients:finite() and 1 or 0) == 0 then refuse("the coefficients hold NaN or Inf") end
   if m.map and not m.map.kernel and not read_model.source_of(m.map) then
     refuse("the map '%s' cannot be stored in a file", m.map.name)
@@ -131,14 +133,16 @@ function model_file.load(path, given)
   m.centers = nil
   local model = Model.new(m)
   local scores = model.scores
+  -- The type that rows are best read in: all digits that a file has where they are preprocessed.
+  model.reading_precision = not (m.preprocess and m.preprocess.kind) and m.precision or nil
 
   -- Rows as the model needs them: preprocessed, in its precision.
   local function prepared(X)
-    X = X:to(m.precision)
     if m.preprocess and m.preprocess.kind then
       X = X:to_dense()
-      return kbcd.preprocess.apply(m.preprocess, kbcd.DataSet.local_part(X.n, X.rows))
+      return kbcd.preprocess.apply(m.preprocess, kbcd.DataSet.local_part(X.n, X.rows:clone())):to(m.precision)
     end
+    X = X:to(m.precision)
     if m.map then return X end
     return m.X.sparse and X:to_sparse() or X:to_dense()
   end

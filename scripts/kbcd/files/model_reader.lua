@@ -10,6 +10,16 @@ reader.source_of = lua_source.of
 
 local function refuse(path, text, ...) error(("%s: " .. text):format(path, ...), 0) end
 
+-- What is wrong with the names of classes, which must tell them apart; nil where nothing is.
+function reader.names_fault(names)
+  local places = {}
+  for i, name in ipairs(names or {}) do
+    if name == "" then return ("name %d is empty"):format(i) end
+    if places[name] then return ("names %d and %d are both '%s'"):format(places[name], i, tostring(name)) end
+    places[name] = i
+  end
+end
+
 local function is_finite(x) return x == x and math.abs(x) < math.huge end
 
 -- An attribute that must have a type and pass a test.
@@ -204,6 +214,9 @@ local function read(file, with)
   m.names = file:has(names) and file:texts(names) or nil
   if m.task == "classify" and not m.names then refuse(path, "/classes is missing") end
   if m.names and #m.names ~= m.k then refuse(path, "%s: %d names expected, got %d", names, m.k, #m.names) end
+
+  local fault = m.task == "classify" and reader.names_fault(m.names)
+  if fault then refuse(path, "%s: different names expected: %s", names, fault) end
 
   local width = m.k * #m.lambdas
   if m.form == "features" then
