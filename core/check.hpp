@@ -9,6 +9,10 @@
 
 namespace kbcd {
 
+// Behind a line of a site: which of the calls on the line it is, as any number; compared, but shown only where it is
+// the difference.
+constexpr char position_mark = '\t';
+
 struct Call {
   std::string operation;  // "allreduce"
   std::string details;    // what must be the same, such as shapes and types: "2x3 f64"
@@ -16,8 +20,8 @@ struct Call {
   std::string note = {};  // what else the message shows; not compared
 
   std::uint64_t hash() const;
-  std::string text() const;   // "at x.lua:12: allreduce of 2x3 f64"
-  std::string place() const;  // "x.lua:12: allreduce of 2x3 f64"
+  std::string text(bool positions = false) const;   // "at x.lua:12: allreduce of 2x3 f64"
+  std::string place(bool positions = false) const;  // "x.lua:12: allreduce of 2x3 f64"
 };
 
 // Calls as messages to other ranks: fields of fixed width.

@@ -2,6 +2,7 @@
 
 local kbcd = require "kbcd"
 local choose_lambda = require "kbcd.command.choose_lambda"
+local load_flags = require "kbcd.command.load_flags"
 local load_model = require "kbcd.command.load_model"
 local pad = require "kbcd.support.pad"
 
@@ -15,10 +16,12 @@ parser:option("--label", "The columns of --data (CSV) that hold the labels, by n
 parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.argument_types.positive)
 parser:option("--with", "A Lua file that returns the model's kernel or feature map, where that is written in Lua.")
   :argname("FILE")
+load_flags.add(parser)
 local o = parser:parse(arg)
 if o.data and (o.x or o.y) then parser:error("--data holds rows and labels; it does not go with --x or --y") end
 if o.label and not o.data then parser:error("--label names columns of --data, which is not given") end
 if not o.data and not (o.x and o.y) then parser:error("--x and --y expected, or --data") end
+load_flags.check(parser, o, { o.data or o.x })
 
 local function main()
   local model = load_model(o.model, o.with)

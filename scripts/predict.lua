@@ -2,6 +2,7 @@
 
 local kbcd = require "kbcd"
 local choose_lambda = require "kbcd.command.choose_lambda"
+local load_flags = require "kbcd.command.load_flags"
 local load_model = require "kbcd.command.load_model"
 local csv_rows = require "kbcd.data.csv_rows"
 local read_data = require "kbcd.data.read_data"
@@ -16,9 +17,12 @@ parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.
 parser:option("--with", "A Lua file that returns the model's kernel or feature map, where that is written in Lua.")
   :argname("FILE")
 parser:flag("--scores", "The scores of every class instead of the class.")
+load_flags.add(parser)
 local o = parser:parse(arg)
 
 if o.label and o.x == "-" then parser:error("--label is for files; cut the column out of standard input") end
+if o.x ~= "-" then load_flags.check(parser, o, { o.x }) end
+if o.x == "-" and #(o.option or {}) > 0 then parser:error("--option is for files; standard input takes --header") end
 
 local function main()
   local format = o.out == "-" and "csv" or o.out:match("%.(npy)$") or o.out:match("%.(csv)$")
@@ -51,9 +55,11 @@ local function main()
       for _, I in ipairs(kbcd.Index.range(1, X.n):partition(4096)) do out:write(P:gather(I)) end
     end
     if o.x == "-" then
-      for X in csv_rows(io.stdin, "standard input", model.d) do put(X) end
+      for X in csv_rows(io.stdin, "standard input", model.d, load_flags.header(o)) do put(X) end
     else
-      put((read_data(o.x, { dtype = model.reading_precision, label = o.label }, model.d)))
+      local options = load_flags.make(o, o.x)
+      options.dtype, options.label = model.reading_precision, o.label
+      put((read_data(o.x, options, model.d)))
     end
     out:close()
   end

@@ -1,6 +1,8 @@
 #include "bindings/glue/call_sites.hpp"
 
+#include "bindings/glue/call_position.hpp"
 #include "bindings/glue/def.hpp"
+#include "core/check.hpp"
 #include "core/comm.hpp"
 
 namespace kbcd::lua {
@@ -52,7 +54,7 @@ void refuse_pairs(lua_State* L, lua_Debug* frame) {
   }
 }
 
-// The lines of all functions that are running, innermost first; of a REPL those of its input.
+// The lines of all functions that are running, and where on them, innermost first; of a REPL those of its input.
 std::string call_sites() {
   constexpr int deepest = 32;
   lua_State* L = running_state() ? running_state() : main_state;
@@ -65,6 +67,7 @@ std::string call_sites() {
     if (level > 1 && std::string_view(frame.source).ends_with("kbcd/repl/repl.lua")) break;
     refuse_pairs(L, &frame);
     sites += fmt::format("{}{}:{}", sites.empty() ? "" : "\n", frame.short_src, frame.currentline);
+    if (auto position = call_position(L, frame)) sites += fmt::format("{}{}", position_mark, *position);
   }
   return sites;
 }

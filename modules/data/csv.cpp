@@ -37,12 +37,12 @@ std::string lower(std::string_view field) {
   return text;
 }
 
-// A malformed number, such as 1.2.3, or NaN or Inf.
+// A malformed number, such as 1.2.3 or 1_000, or NaN or Inf.
 bool is_failed_number(std::string_view field) {
   std::string text = lower(field);
   if (text.starts_with('-') || text.starts_with('+')) text.erase(0, 1);
   if (text == "nan" || text == "inf" || text == "infinity") return true;
-  return text.find_first_of("0123456789") != text.npos && text.find_first_not_of("0123456789+-.e") == text.npos;
+  return text.find_first_of("0123456789") != text.npos && text.find_first_not_of("0123456789+-.e_,'") == text.npos;
 }
 
 bool stands_for_nothing(std::string_view field) {
@@ -50,17 +50,43 @@ bool stands_for_nothing(std::string_view field) {
   return text == "na" || text == "n/a" || text == "null" || text == "?" || text == "-";
 }
 
+// Text that begins with a digit, behind signs and symbols (also those of Unicode): 1d5, −1, $5, 0x10, 2nd.
+bool begins_like_number(std::string_view field) {
+  constexpr std::string_view symbols[] = {"\u2212", "\u2012", "\u2013", "\u2014", "\uFF0D", "\uFF0B",
+                                          "\u20AC", "\u00A3", "\u00A5", "\u00A0", "\u202F"};
+  for (bool more = true; more && !field.empty();) {
+    std::size_t skipped = std::ispunct(static_cast<unsigned char>(field[0])) || field[0] == ' ';
+    for (auto symbol : symbols)
+      if (field.starts_with(symbol)) skipped = symbol.size();
+    more = skipped > 0 && field[0] != '_';
+    if (more) field.remove_prefix(skipped);
+  }
+  return !field.empty() && std::isdigit(static_cast<unsigned char>(field[0]));
+}
+
 // A header has a name in a column that has a number in the next row. It has no fractions, and nothing in place of a
-// number: a first row with a malformed number must be an error, not a header.
-bool looks_like_header(const std::vector<std::string_view>& first, const std::vector<std::string_view>& second) {
-  bool named = false;
+// number: a first row with a malformed number must be an error, not a header. Where as many fields look like a number
+// that is misspelt as like a name, somebody has to say what the line is.
+bool looks_like_header(const std::vector<std::string_view>& first, const std::vector<std::string_view>& second,
+                       const std::string& path, Int line) {
+  Int names = 0, doubtful = 0, column = 0;
   for (std::size_t j = 0; j < first.size(); ++j) {
     bool whole = first[j].find_first_not_of("0123456789") == first[j].npos;
-    if (!whole && (whole_number_text(first[j]) || is_failed_number(first[j]) || stands_for_nothing(first[j])))
-      return false;
-    named = named || (!whole && j < second.size() && whole_number_text(second[j]));
+    if (whole) continue;
+    if (whole_number_text(first[j]) || is_failed_number(first[j]) || stands_for_nothing(first[j])) return false;
+    if (j >= second.size() || !whole_number_text(second[j])) continue;
+    if (begins_like_number(first[j])) {
+      ++doubtful;
+      column = static_cast<Int>(j);
+    } else {
+      ++names;
+    }
   }
-  return named;
+  require(doubtful == 0 || names > doubtful,
+          "{}: line {}, column {}: {} is no number, and hardly the name of a column; correct it, or say with header = "
+          "true that the line names the columns (--header yes), with header = false that it does not (--header no)",
+          path, line, column + 1, shown(first[column]));
+  return names > 0;
 }
 
 // What the first lines show; every rank reads them.
@@ -125,8 +151,11 @@ Plan make_plan(const std::string& path, const Params& options) {
   Fields first(path, plan.delimiter), second(path, plan.delimiter);
   auto& fields = first.of(row[0], behind[0].lines);
   plan.columns = static_cast<Int>(fields.size());
-  bool header = count == 2 && looks_like_header(fields, second.of(row[1], behind[1].lines));
-  if (options.get<bool>("header").value_or(header)) {
+  auto given = options.get<bool>("header");
+  auto by_look = [&] {
+    return count == 2 && looks_like_header(fields, second.of(row[1], behind[1].lines), path, behind[0].lines);
+  };
+  if (given ? *given : by_look()) {
     require(count == 2, "{}: at least one row expected below the header, the file has none", path);
     plan.start = behind[0];
     for (Int j = 0; j < plan.columns; ++j) plan.names.push_back(first.name(j));

@@ -4,11 +4,12 @@
 #include <cstring>
 
 #include "core/comm.hpp"
+#include "core/memory.hpp"
 
 namespace kbcd {
 namespace {
 
-constexpr std::size_t buffer_bytes = std::size_t{1} << 20, longest_line = std::size_t{1} << 28;
+constexpr std::size_t buffer_bytes = std::size_t{1} << 20, most_line_bytes = std::size_t{1} << 26;
 constexpr Int mark_distance = 1 << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
@@ -16,6 +17,24 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 std::size_t first_buffer(const FileReader& in) {
   bool known = !in.compressed() && in.file_bytes() > 0;
   return known ? std::min(buffer_bytes, static_cast<std::size_t>(in.file_bytes()) + 1) : buffer_bytes;
+}
+
+// What is made of a line takes many times its bytes: a field of one byte has a view of 16.
+std::size_t longest_line() {
+  return std::clamp(memory::budget() / 64, buffer_bytes, most_line_bytes);
+}
+
+// The number of the line that has a byte, counted from 1.
+Int line_at(const std::string& path, Int offset) {
+  FileReader in(path);
+  std::vector<char> bytes(buffer_bytes);
+  Int lines = 1;
+  for (Int at = 0, count; at < offset; at += count) {
+    count = in.read_some(bytes.data(), std::min(offset - at, static_cast<Int>(bytes.size())));
+    if (count == 0) break;
+    lines += std::count(bytes.begin(), bytes.begin() + count, '\n');
+  }
+  return lines;
 }
 
 // What one rank counts in its part of the bytes, with an offset to return to for every so many bytes.
@@ -105,9 +124,11 @@ bool LineReader::refill() {
   base_ += static_cast<Int>(at_);
   at_ = 0, filled_ = left;
   if (left == buffer_.size()) {
-    require(left < longest_line, "{}: the line at byte {} has more than {} bytes; is this a text file?", in_.name(),
-            base_, longest_line);
-    buffer_.resize(2 * left);
+    std::size_t most = longest_line();
+    if (left >= most)
+      fail("{}: line {} has more than {} MB, which is more than a 64th of --memory or than {} MB; is this a text file?",
+           in_.name(), line_at(in_.name(), base_), most >> 20, most_line_bytes >> 20);
+    buffer_.resize(std::min(2 * left, most));
   }
   filled_ += in_.read_some(buffer_.data() + left, static_cast<Int>(buffer_.size() - left));
   return filled_ > left;

@@ -1,4 +1,4 @@
--- Options of loaders on a command line: --option NAME=VALUE, any number of times.
+-- Options of loaders on a command line: --option NAME=VALUE, any number of times; and --header for that of CSV files.
 --
 --     load_flags.add(parser)
 --     load_flags.check(parser, o, files)             each option must be one of some of the files' formats
@@ -30,6 +30,21 @@ local function param_of(file, name)
   for _, param in ipairs(loader and loader.params or {}) do if param.name == name then return param end end
 end
 
+-- What was given, as a list of { name, value }.
+local function all_given(o)
+  local list = {}
+  for i, option in ipairs(o.option or {}) do list[i] = option end
+  if o.header then list[#list + 1] = { name = "header", value = o.header == "yes" and "true" or "false" } end
+  return list
+end
+
+-- What --header says: true, false, or nil.
+function load_flags.header(o)
+  local header
+  for _, option in ipairs(all_given(o)) do if option.name == "header" then header = option.value == "true" end end
+  return header
+end
+
 function load_flags.add(parser)
   local formats, names = known()
   for i, name in ipairs(names) do names[i] = ("%s (%s)"):format(name, table.concat(formats[name], ", ")) end
@@ -40,12 +55,13 @@ function load_flags.add(parser)
     if not formats[name] then return nil, ("unknown option '%s'; known: %s"):format(name, table.concat(names, ", ")) end
     return { name = name, value = value }
   end):argname("NAME=VALUE"):count("*")
+  parser:option("--header", "Whether the first line of a CSV file names the columns (by its look)."):choices{ "yes", "no" }
 end
 
 -- files: a list, or a table by flag as training_arguments.files gives.
 function load_flags.check(parser, o, files)
   local formats = known()
-  for _, option in ipairs(o.option or {}) do
+  for _, option in ipairs(all_given(o)) do
     local found, fault = false, nil
     for _, file in pairs(files) do
       local param = param_of(file, option.name)
@@ -64,7 +80,7 @@ end
 
 function load_flags.make(o, file)
   local options = {}
-  for _, option in ipairs(o.option or {}) do
+  for _, option in ipairs(all_given(o)) do
     local param = param_of(file, option.name)
     if param then
       local value, message = parameter_types.read(param, option.value)
@@ -78,6 +94,7 @@ end
 function load_flags.given(o)
   local list = {}
   for i, option in ipairs(o.option or {}) do list[i] = { "--option", option.name .. "=" .. option.value } end
+  if o.header then list[#list + 1] = { "--header", o.header } end
   return list
 end
 

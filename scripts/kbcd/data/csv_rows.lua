@@ -1,11 +1,11 @@
 -- csv_rows(file, name, d): an iterator of data sets of a few thousand rows from a stream of CSV numbers (commas,
 -- semicolons, tabs or blanks between them) that rank 0 reads, so that a stream of any length can be predicted. Blank lines
--- and a first line of names are skipped.
+-- and a first line of names are skipped; where a line is neither names nor numbers, it is an error.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 
-local piece = 4096
+local piece, longest_line = 4096, 2 ^ 24
 
 local function cells_of(line)
   local cells, delimiter = {}, line:match("[,;\t]") or " "
@@ -15,15 +15,21 @@ local function cells_of(line)
   return cells
 end
 
+-- Lua also reads 0x10, 0b1 and inf.
 local function value_of(cell)
-  local value = not cell:find("[xX]") and tonumber(cell)  -- 0x10 is a number to Lua alone
-  return value and value == value and math.abs(value) < math.huge and value or nil
+  local value = not cell:find("[^%d%.eE+-]") and tonumber(cell)
+  return value and math.abs(value) < math.huge and value or nil
+end
+
+-- Names begin with a letter; what is not ASCII may be a letter, but not a minus or a dash.
+local no_names = { nan = true, inf = true, infinity = true, na = true, null = true }
+local function is_name(cell)
+  if cell:find("^\226\136\146") or cell:find("^\226\128[\144-\149]") or no_names[cell:lower()] then return false end
+  return cell:find("^\"?[%a_\128-\255]") ~= nil
 end
 
 local function is_header(cells)
-  for _, cell in ipairs(cells) do
-    if tonumber(cell) or not cell:find("%a") then return false end
-  end
+  for _, cell in ipairs(cells) do if not is_name(cell) then return false end end
   return true
 end
 
@@ -37,10 +43,11 @@ local function parse(cells, d, name, number)
   return row
 end
 
-runtime.docs.csv_rows = [[csv_rows(file, name, d)
-An iterator of DataSets of some thousand rows of d numbers each, from CSV that rank 0 reads; name is for messages.]]
+runtime.docs.csv_rows = [[csv_rows(file, name, d [, header])
+An iterator of DataSets of some thousand rows of d numbers each, from CSV that rank 0 reads; name is for messages. header:
+whether the first line names the columns, by default by its look.]]
 
-return function(file, name, d)
+return function(file, name, d, header)
   local number, first = 0, true
   return function()
     local rows = {}
@@ -50,10 +57,15 @@ return function(file, name, d)
         if not line then break end
         number = number + 1
         if first and line:sub(1, 2) == "\31\139" then error(name .. ": gzipped; unpack it with zcat", 0) end
+        if #line > longest_line then
+          error(("%s: line %d has %d MB; at most %d are read"):format(name, number, #line / 2 ^ 20, longest_line / 2 ^ 20), 0)
+        end
         line = line:gsub("\r$", "")
         if line:match("%S") then
           local cells = cells_of(line)
-          if not (first and #cells == d and is_header(cells)) then rows[#rows + 1] = parse(cells, d, name, number) end
+          local named = header
+          if named == nil then named = #cells == d and is_header(cells) end
+          if not (first and named) then rows[#rows + 1] = parse(cells, d, name, number) end
           first = false
         end
       end
