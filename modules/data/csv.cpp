@@ -37,12 +37,12 @@ std::string lower(std::string_view field) {
   return text;
 }
 
-// A malformed number, such as 1.2.3 or 1_000, or NaN or Inf.
+// A malformed number, such as 1.2.3, or NaN or Inf.
 bool is_failed_number(std::string_view field) {
   std::string text = lower(field);
   if (text.starts_with('-') || text.starts_with('+')) text.erase(0, 1);
   if (text == "nan" || text == "inf" || text == "infinity") return true;
-  return text.find_first_of("0123456789") != text.npos && text.find_first_not_of("0123456789+-.e_,'") == text.npos;
+  return text.find_first_of("0123456789") != text.npos && text.find_first_not_of("0123456789+-.e") == text.npos;
 }
 
 bool stands_for_nothing(std::string_view field) {

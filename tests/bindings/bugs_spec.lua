@@ -46,6 +46,8 @@ local bugs = {
   { "wrong_type", "rank 1 is at", "wrong_type.lua:4: allreduce of 3x2 f32", "wrong_type.lua:4: allreduce of 3x2 f64" },
   { "different_order", "different_order.lua:4 (called at", "different_order.lua:10): allreduce of 2x2",
     "different_order.lua:5 (called at", "different_order.lua:7): allreduce of 2x2", "in the same order" },
+  { "crossed_on_one_line", "ranks 0, 2 are at", "crossed_on_one_line.lua:5, instruction ", "rank 1 is at",
+    ": allreduce of 2x2 f64", "different calls on one line" },
   { "error_on_one_rank", "[rank 1/3]", "error_on_one_rank.lua:5: attempt to concatenate", "traceback" },
   { "use_after_release", "use_after_release.lua:5:", "Matrix (3x2) was released" },
   { "wrong_table", "wrong_table.lua:5: full_kernel: unknown option 'lamda'", "known: ", "lambda, " },
@@ -108,6 +110,31 @@ for _ in cases[arg[1]]() or function() end do end
   } do
     fails_soon(name .. " that differ", launch .. "differs.lua " .. name, unpack(texts))
   end
+end)
+
+-- The check compares where in the bytecode calls are: interpreted on one rank and compiled on another, called from loops,
+-- coroutines, pcall, metamethods and iterators, directly and through functions.
+test("the same calls on one line are the same, however they are run", function()
+  write("one_line.lua", [[
+local kbcd = require "kbcd"
+if kbcd.rank() == 1 then jit.off() else jit.opt.start("hotloop=2", "hotexit=1") end
+local A, sum = kbcd.Matrix.ones(2, 2), 0
+local function twice(x) return kbcd.allreduce(x) + kbcd.allreduce(x) end
+local object = setmetatable({}, { __index = function(_, key) return kbcd.allreduce(key) end,
+  __add = function(a, b) return kbcd.allreduce(1) end, __call = function(_, x) return kbcd.allreduce(x) end })
+local function rows(count) local i = 0 return function() i = i + 1 if i <= count then return kbcd.allreduce(i) end end end
+local work = coroutine.wrap(function() while true do coroutine.yield(twice(1)) end end)
+for i = 1, 300 do sum = sum + kbcd.allreduce(1) + twice(i) + object[i] + (object + 1) + object(2) end
+for i = 1, 300 do if kbcd.rank() ~= i % 3 then sum = sum + i end sum = sum + kbcd.allreduce(1) kbcd.allreduce(A:clone()) end
+for i = 1, 100 do for r in rows(i % 5) do sum = sum + r end end
+for i = 1, 100 do sum = sum + work() + select(2, pcall(kbcd.allreduce, 1)) + select(2, pcall(twice, i)) end
+for i = 1, 100 do while i > 0 do i = i - 7 kbcd.allreduce(i) end repeat i = i + 1 kbcd.barrier() until i > 2 end
+local list = {}
+for i = 1, 60 do list[i] = i end
+table.sort(list, function(a, b) return kbcd.allreduce(a) > kbcd.allreduce(b) end)
+kbcd.say("all right")
+]])
+  equal(shell.succeeds("mpi 3 one_line.lua").out, "all right\n")
 end)
 
 -- In Lua's own order, which differs from process to process, the sums of different names are mixed.

@@ -60,6 +60,50 @@ spec.test("every kernel", function()
   end
 end)
 
+-- K of plain loops in f64 over the numbers as they are stored.
+local function plain(A, kappa, metric)
+  local K = Matrix.zeros(A.nrows, A.nrows)
+  for i = 1, A.nrows do
+    for j = 1, A.nrows do
+      local squares, steps, dot, a, b = 0, 0, 0, 0, 0
+      for c = 1, A.ncols do
+        local x, y = A(i, c), A(j, c)
+        squares, steps, dot, a, b = squares + (x - y) ^ 2, steps + math.abs(x - y), dot + x * y, a + x * x, b + y * y
+      end
+      local value = { sqeuclidean = squares, manhattan = steps, dot = dot / 1e14, cosine = dot / math.sqrt(a * b + 1e-300) }
+      K:set(i, j, kappa(value[metric]))
+    end
+  end
+  return K
+end
+
+spec.test("kernels in Lua by every metric, equal rows and columns far from 0", function()
+  for _, dtype in ipairs{ "f32", "f64" } do
+    for _, offset in ipairs{ 0, 1e3, 1e6 } do
+      local A = sparse_matrix(12, 4):to(dtype)
+      for i = 1, 12 do A:set(i, 3, offset + A(i, 3)) A:set(i, 5, 0.37) end
+      for c = 1, d do A:set(7, c, A(4, c)) end
+      local tolerance, I, ones = dtype == "f32" and 1e-5 or 1e-10, Index.range(1, 12), Matrix.ones(12, 1)
+      for _, metric in ipairs{ "sqeuclidean", "manhattan", "dot", "cosine" } do
+        local kernel = kbcd.kernel.custom{ metric = metric, kappa = function(D)
+          return metric == "dot" and D / 1e14 or metric == "cosine" and D:clone() or (1 + 50 * D):pow(-1)
+        end }
+        local expected = plain(A, function(v)
+          return (metric == "dot" or metric == "cosine") and v or 1 / (1 + 50 * v)
+        end, metric)
+        for _, X in ipairs{ DataSet(A), DataSet(A):to_sparse() } do
+          local what = ("%s %s, %g, %s"):format(dtype, metric, offset, X.sparse and "sparse" or "dense")
+          local K = kbcd.KernelBlock(X, I, kernel)
+          spec.close(K:rows(I), expected, tolerance, what)
+          spec.close(K:square(), expected, tolerance, what .. " square")
+          spec.close(kbcd.gather(kbcd.KernelMatrix(X, nil, kernel) * DataSet(ones).rows), expected * ones, 12 * tolerance,
+            what .. " KernelMatrix")
+        end
+      end
+    end
+  end
+end)
+
 spec.test("random features", function()
   local dense = DataSet(data)
   local X, I = dense:to_sparse(), Index{ 7, 1, 15 }

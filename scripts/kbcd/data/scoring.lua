@@ -50,11 +50,15 @@ end
 runtime.docs["scoring.rmse"] = [[scoring.rmse(S, y)
 The root of the mean squared error over all rows and columns; and a list of those of each column.]]
 function scoring.rmse(S, y)
-  local squares = S.nrows > 0 and (S - y.rows:to("f64")):square():sum(1) or kbcd.Matrix.zeros(1, S.ncols)
+  local difference = S.nrows > 0 and S - y.rows:to("f64") or kbcd.Matrix.zeros(0, S.ncols)
+  local largest = kbcd.allreduce_max(S.nrows > 0 and difference:clone():abs():max() or 0)
+  local unit = largest > 0 and (largest < 1e-140 or largest > 1e140) and largest or 1  -- squares overflow or vanish
+  if unit ~= 1 then difference:apply(function(x) return x / unit end) end
+  local squares = S.nrows > 0 and difference:square():sum(1) or kbcd.Matrix.zeros(1, S.ncols)
   kbcd.allreduce(squares)
   local columns = {}
-  for j = 1, S.ncols do columns[j] = math.sqrt(squares(1, j) / y.n) end
-  return math.sqrt(squares:sum() / (y.n * S.ncols)), columns
+  for j = 1, S.ncols do columns[j] = unit * math.sqrt(squares(1, j) / y.n) end
+  return unit * math.sqrt(squares:sum() / (y.n * S.ncols)), columns
 end
 
 runtime.docs["scoring.confusion"] = [[scoring.confusion(S, y)

@@ -210,6 +210,57 @@ test("regression, preprocessing and HDF5", function()
   refuses("kbcd train --x d.h5:/Z --y d.h5:/y --model h.h5", "/Z", "/X, /y")
 end)
 
+-- A column near 1e6, of which f32 keeps one digit behind the point: with --standardize, train, predict and evaluate must
+-- give in f32 what they give in f64, since the shift is applied before the numbers are rounded.
+test("--standardize keeps the digits of data far from 0 in f32", function()
+  local rows, targets = {}, {}
+  for i = 1, 120 do
+    local a, b = math.sin(i), math.cos(3 * i)
+    rows[i], targets[i] = ("%.17g,%.17g\n"):format(1e6 + a, b), ("%.17g\n"):format(a * b + a)
+  end
+  shell.write("far.csv", table.concat(rows))
+  shell.write("far_y.csv", table.concat(targets))
+  local errors, predicted = {}, {}
+  for _, precision in ipairs{ "f32", "f64" } do
+    succeeds(("mpi 2 train --x far.csv --y far_y.csv --standardize --sigma 1 --lambda 1e-4 --method full_kernel " ..
+      "--epochs 30 --quiet --precision %s --model far_%s.h5"):format(precision, precision))
+    local m = ("far_%s.h5"):format(precision)
+    errors[precision] = tonumber(succeeds(("kbcd evaluate --model %s --x far.csv --y far_y.csv"):format(m)).out
+      :match("RMSE ([%d.e-]+)"))
+    succeeds(("mpi 3 predict --model %s --x far.csv --out far.npy && kbcd predict --model %s --x - --out far_p.csv " ..
+      "<far.csv"):format(m, m))
+    predicted[precision] = loaded("far.npy")
+    assert((loaded("far_p.csv") - predicted[precision]):abs():max() < 1e-5, "standard input")
+  end
+  assert((predicted.f32 - predicted.f64):abs():max() < 1e-4, "predictions")
+  assert(math.abs(errors.f32 - errors.f64) < 1e-4, "errors")
+end)
+
+test("a doubtful first line of CSV is an error unless --header says what it is", function()
+  shell.write("doubt.csv", "1_000,2\n1,2\n3,4\n")
+  shell.write("doubt_y.csv", "1\n2\n")
+  local train = "kbcd train --x doubt.csv --y doubt_y.csv --hold-out 0 --sigma 1 --lambda 1 --task regress --quiet " ..
+    "--model d.h5 "
+  refuses(train, "doubt.csv: line 1, column 1", "'1_000'", "--header")
+  refuses(train .. "--header no", "doubt.csv: line 1, column 1", "'1_000'")
+  refuses(train .. "--header perhaps", "--header")
+  succeeds(train .. "--header yes && kbcd predict --model d.h5 --x doubt.csv --header yes --out d.npy && " ..
+    "kbcd evaluate --model d.h5 --x doubt.csv --y doubt_y.csv --header yes")
+  equal(loaded("d.npy").nrows, 2)
+  refuses("kbcd predict --model d.h5 --x doubt.csv --out d.npy", "line 1, column 1")
+  refuses("kbcd predict --model d.h5 --x d.npy --header yes --out e.npy", "--option header", "CSV")
+  local piped = "kbcd predict --model d.h5 --x - --out - "
+  refuses(piped .. "<doubt.csv", "standard input: line 1", "column 1")
+  for _, line in ipairs{ "1d5,2d5", "\226\136\1461,\226\136\1462", "0b1,0b1", "nan,nan", "0x1,2" } do
+    shell.write("odd.csv", line .. "\n1,2\n")
+    refuses(piped .. "<odd.csv", "standard input: line 1", "column 1")
+    equal(shell.count(succeeds(piped .. "--header yes <odd.csv").out, "\n"), 1)
+  end
+  shell.write("odd.csv", "a,b\n1,2\n")
+  equal(shell.count(succeeds(piped .. "<odd.csv").out, "\n"), 1)
+  refuses(piped .. "--header no <odd.csv", "line 1", "'a'")
+end)
+
 test("--shuffle puts the training rows in the order that the seed decides, on any number of ranks", function()
   -- One block of all rows solves the system at once: the model is that of the rows in their own order, in another one.
   local command = " train --x X.npy --y t.npy --hold-out 0 --method full_kernel --sigma 2 --lambda 1e-3 --b 200 " ..

@@ -81,6 +81,8 @@ test("what load would refuse is not saved", function()
   refused({ best = 3 }, "model_file.save", "best", "1..2", "3")
   refused({ task = "classify" }, "model_file.save", "names", "2 classes")
   refused({ names = { "one" } }, "model_file.save", "names", "2 expected, got 1")
+  refused({ task = "classify", names = { "one", "one" } }, "model_file.save", "names 1 and 2 are both 'one'")
+  refused({ task = "classify", names = { "one", "" } }, "model_file.save", "name 2 is empty")
   refused({ task = "guess" }, "model_file.save", "task")
   refused({ methods = "nystrom" }, "model_file.save", "methods")
   fails(function() kbcd.model_file.save(path, { kernel = rbf }) end, "model_file.save", "a Model expected, got table")
@@ -220,6 +222,46 @@ test("preprocessing is what its formula says, and travels with the model", funct
   local constant = DataSet(Matrix.full(5, 2, 7))
   close(kbcd.preprocess.apply(kbcd.preprocess.fit("standardize", constant), constant).rows, constant.rows * 0, 0, "constant")
   fails(function() kbcd.preprocess.fit("whiten", X) end, "whiten", "standardize")
+end)
+
+test("preprocessing of numbers whose squares overflow or vanish, of constant columns, and in f32", function()
+  local pattern = { -1, 0.5, 2, 0.25, -1.75 }  -- mean 0, and the deviation below
+  local deviation = 0
+  for _, x in ipairs(pattern) do deviation = deviation + x * x / #pattern end
+  deviation = math.sqrt(deviation)
+  local sizes = { 1, 1e200, 1e-200, 1e300, 1e-300 }
+  local function rows() return Matrix.zeros(5, #sizes + 2) end
+  local A, expected = rows(), rows()
+  for i, x in ipairs(pattern) do
+    for j, size in ipairs(sizes) do
+      A:set(i, j, size * x)
+      expected:set(i, j, x / deviation)
+    end
+    A:set(i, #sizes + 1, 0.1)  -- its mean is rounded, which is no spread
+    A:set(i, #sizes + 2, 2 ^ 20 + 0.1 * x)
+    expected:set(i, #sizes + 2, x / deviation)
+  end
+  local fitted = kbcd.preprocess.fit("standardize", DataSet(A))
+  close(kbcd.gather(kbcd.preprocess.apply(fitted, DataSet(A)).rows), expected, 1e-8, "standardize")
+  fails(function() kbcd.preprocess.fit("standardize", DataSet(Matrix{ { 1, 0 }, { 2, 1e-310 } })) end, "column 2", "no inverse")
+  fails(function() kbcd.preprocess.fit("scale01", DataSet(Matrix{ { 1.7e308 }, { -1.7e308 } })) end, "column 1", "no inverse")
+  for _, size in ipairs{ 1e-310, 1e-200, 1, 1e200 } do
+    local unit = kbcd.preprocess.apply({ kind = "unit-norm" }, DataSet(Matrix{ { 3, 4 }, { 0, 0 }, { -3, 4 } } * size))
+    close(kbcd.gather(unit.rows), Matrix{ { 0.6, 0.8 }, { 0, 0 }, { -0.6, 0.8 } }, 1e-10, "unit-norm of " .. size)
+  end
+  -- In f32 the formula holds for the numbers as they are stored, rounded once.
+  local B = Matrix.zeros(5, 1, "f32")
+  for i, x in ipairs(pattern) do B:set(i, 1, 1e6 + x) end
+  local mean, spread = 0, 0
+  for i = 1, 5 do mean = mean + B(i, 1) / 5 end
+  for i = 1, 5 do spread = spread + (B(i, 1) - mean) ^ 2 / 5 end
+  local narrow = kbcd.preprocess.apply(kbcd.preprocess.fit("standardize", DataSet(B)), DataSet(B))
+  local stored = kbcd.gather(narrow.rows)
+  for i = 1, 5 do close(stored(i, 1), (B(i, 1) - mean) / math.sqrt(spread), 2e-7, "f32") end
+  close(Matrix{ { 3e200, 4e200 } }:norm() / 5e200, 1, 1e-15, "norm of large numbers")
+  close(Matrix{ { 3e-200, 4e-200 } }:norm() / 5e-200, 1, 1e-15, "norm of small numbers")
+  local all = kbcd.scoring.rmse(DataSet(Matrix{ { 3e200 }, { 4e200 } }).rows, DataSet(Matrix{ { 0 }, { 0 } }))
+  close(all / math.sqrt(12.5e200) / 1e100, 1, 1e-12, "rmse of large numbers")
 end)
 
 test("classes and scores, against counting by hand", function()
