@@ -1,7 +1,10 @@
 #include "core/csr.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+
+#include "core/parallel.hpp"
 
 namespace kbcd {
 
@@ -72,6 +75,17 @@ Matrix Csr::dense() const {
       for (Int e = starts[i]; e < starts[i + 1]; ++e) to(i, columns[e]) = from[e];
   });
   return out;
+}
+
+double longest_row(const Csr& csr) {
+  std::vector<double> squares(csr.rows);
+  dispatch(csr.dtype(), [&]<class T>() {
+    const T* values = csr.values.view<T>().data;
+    parallel_for(csr.rows, csr.nnz(), [&](Int i) {
+      for (Int e = csr.starts[i]; e < csr.starts[i + 1]; ++e) squares[i] += double(values[e]) * double(values[e]);
+    });
+  });
+  return squares.empty() ? 0 : std::sqrt(*std::max_element(squares.begin(), squares.end()));
 }
 
 void require_valid(const char* what, const Csr& csr) {

@@ -25,6 +25,8 @@ struct Csr {
   Matrix dense() const;
 };
 
+double longest_row(const Csr& csr);  // the largest Euclidean length of a row
+
 // The structure is sound: starts ascend from 0 to nnz, columns ascend within rows and are below cols.
 void require_valid(const char* what, const Csr& csr);
 

@@ -50,17 +50,6 @@ void manhattan(View<T> x, View<T> c, View<T> out) {
         out(i, j) = (Line<T>(x.line(i), x.cols) - Line<T>(c.line(j), x.cols)).abs().sum();
 }
 
-double longest_row(const Csr& x) {
-  std::vector<double> squares(x.rows);
-  dispatch(x.dtype(), [&]<class T>() {
-    const T* values = x.values.view<T>().data;
-    parallel_for(x.rows, x.nnz(), [&](Int i) {
-      for (Int e = x.starts[i]; e < x.starts[i + 1]; ++e) squares[i] += double(values[e]) * double(values[e]);
-    });
-  });
-  return squares.empty() ? 0 : std::sqrt(*std::max_element(squares.begin(), squares.end()));
-}
-
 }  // namespace
 
 PanelSource::PanelSource(DataSet x, std::optional<Index> rows) : x_(std::move(x)) {

@@ -2,11 +2,11 @@
 // within quotes, since a file is read by byte ranges). The columns that `label` chooses make y; the others, X. With
 // `names`, a file of one column of labels makes X.
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "modules/data/class_names.hpp"
 #include "modules/data/csv_fields.hpp"
+#include "modules/data/csv_header.hpp"
 #include "modules/data/loader.hpp"
 #include "modules/data/text_reader.hpp"
 
@@ -29,64 +29,6 @@ char delimiter_of(std::string_view line) {
   for (auto [c, times] : count)
     if (times > count[best]) best = c;
   return best;
-}
-
-std::string lower(std::string_view field) {
-  std::string text(field);
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-// A malformed number, such as 1.2.3, or NaN or Inf.
-bool is_failed_number(std::string_view field) {
-  std::string text = lower(field);
-  if (text.starts_with('-') || text.starts_with('+')) text.erase(0, 1);
-  if (text == "nan" || text == "inf" || text == "infinity") return true;
-  return text.find_first_of("0123456789") != text.npos && text.find_first_not_of("0123456789+-.e") == text.npos;
-}
-
-bool stands_for_nothing(std::string_view field) {
-  std::string text = lower(field);
-  return text == "na" || text == "n/a" || text == "null" || text == "?" || text == "-";
-}
-
-// Text that begins with a digit, behind signs and symbols (also those of Unicode): 1d5, −1, $5, 0x10, 2nd.
-bool begins_like_number(std::string_view field) {
-  constexpr std::string_view symbols[] = {"\u2212", "\u2012", "\u2013", "\u2014", "\uFF0D", "\uFF0B",
-                                          "\u20AC", "\u00A3", "\u00A5", "\u00A0", "\u202F"};
-  for (bool more = true; more && !field.empty();) {
-    std::size_t skipped = std::ispunct(static_cast<unsigned char>(field[0])) || field[0] == ' ';
-    for (auto symbol : symbols)
-      if (field.starts_with(symbol)) skipped = symbol.size();
-    more = skipped > 0 && field[0] != '_';
-    if (more) field.remove_prefix(skipped);
-  }
-  return !field.empty() && std::isdigit(static_cast<unsigned char>(field[0]));
-}
-
-// A header has a name in a column that has a number in the next row. It has no fractions, and nothing in place of a
-// number: a first row with a malformed number must be an error, not a header. Where as many fields look like a number
-// that is misspelt as like a name, somebody has to say what the line is.
-bool looks_like_header(const std::vector<std::string_view>& first, const std::vector<std::string_view>& second,
-                       const std::string& path, Int line) {
-  Int names = 0, doubtful = 0, column = 0;
-  for (std::size_t j = 0; j < first.size(); ++j) {
-    bool whole = first[j].find_first_not_of("0123456789") == first[j].npos;
-    if (whole) continue;
-    if (whole_number_text(first[j]) || is_failed_number(first[j]) || stands_for_nothing(first[j])) return false;
-    if (j >= second.size() || !whole_number_text(second[j])) continue;
-    if (begins_like_number(first[j])) {
-      ++doubtful;
-      column = static_cast<Int>(j);
-    } else {
-      ++names;
-    }
-  }
-  require(doubtful == 0 || names > doubtful,
-          "{}: line {}, column {}: {} is no number, and hardly the name of a column; correct it, or say with header = "
-          "true that the line names the columns (--header yes), with header = false that it does not (--header no)",
-          path, line, column + 1, shown(first[column]));
-  return names > 0;
 }
 
 // What the first lines show; every rank reads them.

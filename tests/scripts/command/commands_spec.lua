@@ -240,16 +240,16 @@ test("a doubtful first line of CSV is an error unless --header says what it is",
   shell.write("doubt.csv", "1_000,2\n1,2\n3,4\n")
   shell.write("doubt_y.csv", "1\n2\n")
   local train = "kbcd train --x doubt.csv --y doubt_y.csv --hold-out 0 --sigma 1 --lambda 1 --task regress --quiet " ..
-    "--model d.h5 "
+    "--model doubt.h5 "
   refuses(train, "doubt.csv: line 1, column 1", "'1_000'", "--header")
   refuses(train .. "--header no", "doubt.csv: line 1, column 1", "'1_000'")
   refuses(train .. "--header perhaps", "--header")
-  succeeds(train .. "--header yes && kbcd predict --model d.h5 --x doubt.csv --header yes --out d.npy && " ..
-    "kbcd evaluate --model d.h5 --x doubt.csv --y doubt_y.csv --header yes")
+  succeeds(train .. "--header yes && kbcd predict --model doubt.h5 --x doubt.csv --header yes --out d.npy && " ..
+    "kbcd evaluate --model doubt.h5 --x doubt.csv --y doubt_y.csv --header yes")
   equal(loaded("d.npy").nrows, 2)
-  refuses("kbcd predict --model d.h5 --x doubt.csv --out d.npy", "line 1, column 1")
-  refuses("kbcd predict --model d.h5 --x d.npy --header yes --out e.npy", "--option header", "CSV")
-  local piped = "kbcd predict --model d.h5 --x - --out - "
+  refuses("kbcd predict --model doubt.h5 --x doubt.csv --out d.npy", "line 1, column 1")
+  refuses("kbcd predict --model doubt.h5 --x d.npy --header yes --out e.npy", "--option header", "CSV")
+  local piped = "kbcd predict --model doubt.h5 --x - --out - "
   refuses(piped .. "<doubt.csv", "standard input: line 1", "column 1")
   for _, line in ipairs{ "1d5,2d5", "\226\136\1461,\226\136\1462", "0b1,0b1", "nan,nan", "0x1,2" } do
     shell.write("odd.csv", line .. "\n1,2\n")
