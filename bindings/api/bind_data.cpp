@@ -72,17 +72,17 @@ Csr csr_from_entries(Int cols, const Matrix& starts, const Matrix& columns, cons
     }
     std::sort(row.begin(), row.end(), [](auto& a, auto& b) { return a.first < b.first; });
     Int begin = csr.nnz();
-    double squares = 0;
+    double largest = 0, squares = 0;  // of entries whose largest is 1, since squares of any may overflow or vanish
     for (std::size_t k = 0; k < row.size();) {
       double column = row[k].first, sum = 0;
       for (; k < row.size() && row[k].first == column; ++k) sum += row[k].second;
       if (sum == 0) continue;
       csr.columns.push_back(static_cast<std::int32_t>(column - 1));
       kept.push_back(sum);
-      squares += sum * sum;
+      largest = std::max(largest, std::abs(sum));
     }
-    if (unit_norm)
-      for (Int e = begin; e < csr.nnz(); ++e) kept[e] /= std::sqrt(squares);
+    for (Int e = begin; e < csr.nnz() && unit_norm; ++e) kept[e] /= largest, squares += kept[e] * kept[e];
+    for (Int e = begin; e < csr.nnz() && unit_norm; ++e) kept[e] /= std::sqrt(squares);
     csr.starts.push_back(csr.nnz());
   }
   csr.values = Matrix(1, csr.nnz(), DType::f64);

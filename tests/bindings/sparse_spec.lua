@@ -104,6 +104,13 @@ spec.test("kernels in Lua by every metric, equal rows and columns far from 0", f
   end
 end)
 
+spec.test("rows of length 1 of numbers of any size", function()
+  for _, size in ipairs{ 1e-310, 1e-200, 1, 1e200 } do
+    local row = kbcd.Csr(3, Matrix{ { 0, 2 } }, Matrix{ { 1, 3 } }, Matrix{ { 3 * size, -4 * size } }, "f64", true)
+    spec.close(DataSet.local_part(kbcd.size(), row):gather(Index{ 1 }), Matrix{ { 0.6, 0, -0.8 } }, 1e-10, tostring(size))
+  end
+end)
+
 spec.test("random features", function()
   local dense = DataSet(data)
   local X, I = dense:to_sparse(), Index{ 7, 1, 15 }
