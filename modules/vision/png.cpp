@@ -69,7 +69,7 @@ class Png {
   bool read_header() {
     if (setjmp(png_jmpbuf(png_))) return false;
     png_init_io(png_, file_);
-    png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);                       // shape() says which size it wants
+    png_set_user_limits(png_, 1000000, 1000000);  // before a line is allocated; shape() wants less
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);  // none but those that make the pixels
     png_set_crc_action(png_, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     png_read_info(png_, info_);

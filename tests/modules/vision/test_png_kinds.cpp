@@ -189,6 +189,7 @@ BOOST_AUTO_TEST_CASE(odd_files_are_refused_or_read_right) {
   refused("no height", header(4, 0, 8, 2));
   refused("huge", header(0x7fffffff, 0x7fffffff, 8, 6));
   refused("large", header(60000, 60000, 16, 6));
+  refused("wide", header(0x7ffffff, 1, 16, 6));
   refused("a type that is none", header(4, 4, 8, 5));
   refused("a depth that is none", header(4, 4, 3, 0));
   refused("an order of lines that is none", header(4, 4, 8, 0, 2));
