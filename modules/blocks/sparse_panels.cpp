@@ -119,8 +119,10 @@ void SparseKernelPanels::add_shared_columns(Int row, double* sums) const {
       for (Int f = first; f < last; ++f) sums[who_[f]] += std::max(0.0, std::min(size, sign * double(others[f])));
     });
   } else if (metric == Metric::cosine) {
-    Length length(values + begin, end - begin);
-    each_shared([&](double value, Int first, Int last) { add_products(length.divide(value), first, last); });
+    auto [largest, rest] = Length(values + begin, end - begin);
+    each_shared([&, largest = largest, rest = rest](double value, Int first, Int last) {
+      add_products(value / largest / rest, first, last);
+    });
   } else {
     each_shared(add_products);
   }
