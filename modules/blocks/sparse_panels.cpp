@@ -140,11 +140,15 @@ void SparseKernelPanels::panel(Rows rows, View<T> out) const {
       for (Int j = 0; j < out.cols; ++j) line[j] = static_cast<T>(sums[j]);
     } else {
       double own = own_part<T>(data().csr(), rows[i]);
+      auto lost = [&](Int j) { return own + own_[j] - 2 * sums[j] < lost_digits<T> * (own + own_[j]); };
+      bool some = false;
+#pragma omp simd reduction(| : some)
       for (Int j = 0; j < out.cols; ++j) {
-        double both = own + own_[j], value = both - 2 * sums[j];
-        if (value < lost_digits<T> * both) value = distance<T>(metric, data().csr(), rows[i], centers_, j);
-        line[j] = static_cast<T>(value);
+        line[j] = static_cast<T>(own + own_[j] - 2 * sums[j]);
+        some = some | lost(j);
       }
+      for (Int j = 0; some && j < out.cols; ++j)
+        if (lost(j)) line[j] = static_cast<T>(distance<T>(metric, data().csr(), rows[i], centers_, j));
     }
     if (!kernel_->main_thread_only()) kernel_->kappa(out.rows_from(i, 1));  // while the line is in cache
   }
