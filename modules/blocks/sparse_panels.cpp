@@ -131,20 +131,23 @@ void SparseKernelPanels::add_shared_columns(Int row, double* sums) const {
 template <class T>
 void SparseKernelPanels::panel(Rows rows, View<T> out) const {
   Metric metric = kernel_->metric();
-  thread_local std::vector<double> sums;
+  thread_local std::vector<double> scratch;
+  scratch.resize(out.cols);
+  double* sums = scratch.data();
+  const double* others = own_.data();
   for (Int i = 0; i < out.rows; ++i) {
     T* line = out.line(i);
-    sums.assign(out.cols, 0);
-    add_shared_columns<T>(rows[i], sums.data());
+    std::fill_n(sums, out.cols, 0.0);
+    add_shared_columns<T>(rows[i], sums);
     if (metric == Metric::dot || metric == Metric::cosine) {
       for (Int j = 0; j < out.cols; ++j) line[j] = static_cast<T>(sums[j]);
     } else {
       double own = own_part<T>(data().csr(), rows[i]);
-      auto lost = [&](Int j) { return own + own_[j] - 2 * sums[j] < lost_digits<T> * (own + own_[j]); };
+      auto lost = [=](Int j) { return own + others[j] - 2 * sums[j] < lost_digits<T> * (own + others[j]); };
       bool some = false;
 #pragma omp simd reduction(| : some)
       for (Int j = 0; j < out.cols; ++j) {
-        line[j] = static_cast<T>(own + own_[j] - 2 * sums[j]);
+        line[j] = static_cast<T>(own + others[j] - 2 * sums[j]);
         some = some | lost(j);
       }
       for (Int j = 0; some && j < out.cols; ++j)
