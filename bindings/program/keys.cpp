@@ -93,9 +93,11 @@ void start_thread() {
   pthread_sigmask(SIG_SETMASK, &every, &before);
   std::thread(take_typed).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  for (int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {  // mpirun would write later than the prompt
+  // mpirun would write later than the prompt. It closes the input once all outputs are closed: they stay open.
+  std::fflush(nullptr);
+  for (int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
     if (!person_at(descriptor)) continue;
-    std::fflush(nullptr);
+    fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
     dup2(fileno(found().file), descriptor);
   }
 }

@@ -138,7 +138,8 @@ void list_candidates(const std::vector<std::string>& candidates) {
     bool file = word.find('/') != word.npos || word.ends_with('"') || word.ends_with('\'');
     if (file) mark = word.find_last_of('/', word.size() > 1 ? word.size() - 2 : 0);
     std::string name = mark == word.npos ? word : word.substr(mark + 1);
-    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return c < 32 || c == 127; }, '?');
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return c < 32 || c == 127; }, '?');
     widest = std::max(widest, width(name));
     names.push_back(name);
     if (names.size() == listed_completions) break;
@@ -181,7 +182,7 @@ void bind_key(const char* key, const char* name, const char* about, unsigned cha
 void set_modes() {
   el_set(editor, EL_SETTY, "-d", "-isig", "-ixon", nullptr);
   el_set(editor, EL_SETTY, "-x", "-ixon", nullptr);
-  if (keys::through_mpirun()) el_set(editor, EL_SETTY, "-x", "-isig", "-icanon", "min=1", "time=0", nullptr);
+  if (keys::through_mpirun()) el_set(editor, EL_SETTY, "-x", "-isig", "-icanon", "min=^A", "time=^@", nullptr);
 }
 
 void set_up() {

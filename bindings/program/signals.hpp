@@ -2,7 +2,8 @@
 //
 // A script stops where it is: an error with its line or, if it computes in C++ or in compiled Lua, a message with its
 // last collective call. A run with a checkpoint records the signal and ends after the block. A second signal ends the
-// program at once. A session at the prompt stops the current line, or clears the typed one, and continues, however often.
+// program at once. A session at the prompt stops the current line, or clears the typed one, and continues, however
+// often.
 //
 // Handlers run on the main thread alone; they set flags, wake a poll() and set Lua's hook, nothing else.
 #pragma once

@@ -9,7 +9,8 @@ local runtime = require "kbcd.runtime"
 local completion = require "kbcd.repl.completion"
 local show = require "kbcd.repl.show"
 
-local loadstring, pcall, select, tonumber, rawset, traceback = loadstring, pcall, select, tonumber, rawset, debug.traceback
+local loadstring, pcall, select, tonumber, rawset, type = loadstring, pcall, select, tonumber, rawset, type
+local traceback = debug.traceback
 local find, format, gmatch, gsub, match = string.find, string.format, string.gmatch, string.gsub, string.match
 local stdout, stderr, exit, huge = io.stdout, io.stderr, os.exit, math.huge
 local terminal, signals, job = runtime.terminal, runtime.signals, runtime.job
@@ -88,7 +89,9 @@ end
 
 -- The message of an error, which may be any value, without the lines of the REPL itself.
 local function message_of(value)
-  local good, text = signals.interruptible(function() return show.text(value) end, traceback)
+  local good, text = signals.interruptible(function()
+    return type(value) == "string" and value or "an error that is no text: " .. show.value(value)
+  end, traceback)
   if not good then return "interrupted" end
   text = gsub(text, "\n%s*%[C%]: in function '[%w_]*interruptible'.*", "")
   text = gsub(text, "\n%s*%[builtin#%d+%]: at.*", "")
@@ -154,6 +157,7 @@ function repl.run()
   for name in pairs(runtime.library.public) do
     if rawget(_G, name) == nil then _G[name] = kbcd[name] end
   end
+  kbcd.who.begin()
   local session = bcast(terminal.person_at_input() and 1 or 0) == 1
   if session then signals.keep_session() end
   if session and rank() == 0 then welcome() end

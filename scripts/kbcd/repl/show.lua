@@ -54,19 +54,14 @@ local function entry_text(item)
 end
 
 local function show_table(value)
-  local lines, key, item = {}, nil, nil
-  for _ = 1, most_entries + 1 do
-    key, item = next(value, key)  -- not pairs, which a metatable may replace
-    if key == nil then break end
-    if #lines == most_entries then
-      sort(lines)
-      lines[#lines + 1] = "  …"
-      return "{\n" .. concat(lines, "\n") .. "\n}"
-    end
+  local lines, more = {}, nil
+  for key, item in next, value do  -- not pairs, which a metatable may replace
+    if #lines == most_entries then more = "  …" break end
     local name = type(key) == "string" and visible(beginning(key, 200), "[%z\1-\31\127]") or entry_text(key)
     lines[#lines + 1] = format("  %s = %s", name, entry_text(item))
   end
   sort(lines)
+  lines[#lines + 1] = more
   return "{\n" .. concat(lines, "\n") .. (#lines > 0 and "\n" or "") .. "}"
 end
 
