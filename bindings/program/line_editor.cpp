@@ -254,7 +254,10 @@ void load_history(const std::string& path) {
 void add_history_line(const std::string& line) {
   HistEvent event;
   history(lines, &event, H_ENTER, line.c_str());
-  if (history_path.empty()) return;
+  std::error_code missing;
+  auto kind = std::filesystem::status(history_path, missing).type();
+  bool replaceable = kind == std::filesystem::file_type::regular || kind == std::filesystem::file_type::not_found;
+  if (history_path.empty() || !replaceable) return;  // such as /dev/null
   std::string fresh = history_path + ".new";
   if (history(lines, &event, H_SAVE, fresh.c_str()) >= 0) std::rename(fresh.c_str(), history_path.c_str());
 }

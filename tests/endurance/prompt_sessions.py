@@ -10,9 +10,11 @@ import select
 import signal
 import struct
 import sys
+import tempfile
 import termios
 import time
 
+HISTORY = tempfile.NamedTemporaryFile(prefix="kbcd_history_")
 PATIENCE = 60 * float(os.environ.get("KBCD_SLOWER", "1"))
 LINES = [
     "1 + 1", "x = Matrix.randn(5, 3)", "x", "x[2][1]", "while true do end", "for i = 1, 1e9 do end", "error({})", "error()",
@@ -35,7 +37,7 @@ class Session:
         command = launcher + [os.environ["KBCD"], "--threads", "1"]
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
-            os.execvpe(command[0], command, {**os.environ, "TERM": "xterm", "KBCD_HISTORY": "/dev/null"})
+            os.execvpe(command[0], command, {**os.environ, "TERM": "xterm", "KBCD_HISTORY": HISTORY.name})
 
     def read(self, seconds):
         end = time.time() + seconds

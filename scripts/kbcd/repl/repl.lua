@@ -90,7 +90,8 @@ end
 -- The message of an error, which may be any value, without the lines of the REPL itself.
 local function message_of(value)
   local good, text = signals.interruptible(function()
-    return type(value) == "string" and value or "an error that is no text: " .. show.value(value)
+    if type(value) == "string" then return value end
+    return value == nil and "an error that is nil" or format("an error that is a %s: %s", type(value), show.value(value))
   end, traceback)
   if not good then return "interrupted" end
   text = gsub(text, "\n%s*%[C%]: in function '[%w_]*interruptible'.*", "")

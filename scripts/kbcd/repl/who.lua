@@ -45,12 +45,11 @@ function measure(value, seen)
       value.nrows * value.ncols * (value.dtype == "f32" and 4 or 8)
   end
   if kind == "Index" then return #value .. " numbers", 8 * #value end
-  local rows, columns = field(value, "n"), field(value, "d")
-  if kind == "DataSet" and rows and columns then
-    local good, inner = pcall(function() return value.rows end)
-    local _, bytes = measure(good and inner or 0, seen)
-    return ("%dx%d"):format(rows, columns), bytes
-  end
+  local rows, columns = field(value, "n") or field(value, "nrows"), field(value, "d") or field(value, "ncols")
+  if not rows or not columns then return nil, nil end
+  local good, inner = pcall(function() return value.rows end)  -- of dense data
+  local _, bytes = measure(good and inner or 0, seen)
+  return ("%dx%d"):format(rows, columns), bytes
 end
 
 local function size_text(bytes)

@@ -85,7 +85,7 @@ string.format, string.gsub, tostring, type, pairs, pcall, print, error = nil
 ]])
   has(result.out, "its __tostring fails: repl:1: y", "its __tostring returns a number", "(its __tostring fails)", "a = 1",
     "t = {…}", '"a\\0\\27[2J\\n"', 'x" … (1000000 bytes)', "  …", "42\n")
-  has(result.err, "its __tostring fails: repl:1: z", "code = 17", "an error that is no text: nil")
+  has(result.err, "its __tostring fails: repl:1: z", "code = 17", "an error that is a table: {", "an error that is nil")
   assert(#result.out < 20000, "the shown text is bounded")
 end)
 
