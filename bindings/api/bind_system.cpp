@@ -61,7 +61,7 @@ void bind_terminal(sol::table terminal) {
   terminal["close"] = &close_line_editor;
   terminal["begin_run"] = &keys::begin_run;
   terminal["end_run"] = &keys::end_run;
-  terminal["folder"] = &names_in;
+  terminal["folder"] = [](const std::string& folder) { return sol::as_table(names_in(folder)); };
 }
 
 // The ranks as one job: checks of their calls, and its end.

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "bindings/program/signals.hpp"
+#include "core/board.hpp"
 #include "core/comm.hpp"
 
 namespace kbcd::keys {
@@ -59,7 +60,10 @@ void stop_ranks() {
   if (stopped) return;
   stopped = true;
   ++stops;
-  kill(getppid(), SIGUSR1);
+  if (comm::node_size() == comm::size())
+    board::signal_all(SIGUSR1);
+  else
+    kill(getppid(), SIGUSR1);  // mpirun forwards it to all machines, and says so
 }
 
 void take_typed() {

@@ -2,8 +2,8 @@
 // mpirun's pipe.
 //
 // In the second case rank 0 opens the terminal itself, to set its mode and to write to it. The terminal then sends no
-// signals, which would end mpirun: Ctrl-C is a byte like any other. While a line runs, a thread looks for it and has
-// mpirun stop all ranks.
+// signals, which would end mpirun: Ctrl-C is a byte like any other. While a line runs, a thread looks for it and stops
+// all ranks by SIGUSR1.
 #pragma once
 
 #include <cstdio>
@@ -20,7 +20,7 @@ enum class Event { key, end, signal };
 
 Event next(unsigned char& key);  // waits for a key or for a recorded signal
 
-// Around the run of a line. Under mpirun: how often it was asked to stop the ranks in this session so far.
+// Around the run of a line. Under mpirun: how often the ranks were stopped in this session so far.
 void begin_run();
 int end_run();
 

@@ -37,10 +37,8 @@ char* prompt_text(EditLine*) {
   return current_prompt.data();
 }
 
-void leave_line(const char* mark) {
-  el_cursor(editor, 1 << 30);  // to the end of the line, which may be several rows
-  el_set(editor, EL_REFRESH);
-  std::fputs(mark, out());
+void new_line() {
+  std::fputs("\n", out());
   std::fflush(out());
 }
 
@@ -52,7 +50,7 @@ void draw_again() {
 
 // Stops the program, as Ctrl-Z does in a shell; returns when it continues.
 void suspend() {
-  leave_line("\n");
+  new_line();
   el_set(editor, EL_PREP_TERM, 0);
   struct sigaction plain {
   }, before{};
@@ -166,7 +164,7 @@ unsigned char on_complete_key(EditLine*, int) {
   if (common.size() > word.size())
     return el_insertstr(editor, common.c_str() + word.size()) == 0 ? CC_REFRESH : CC_ERROR;
   if (candidates.size() == 1) return CC_NORM;
-  leave_line("\n");
+  new_line();
   list_candidates(candidates);
   return CC_REDISPLAY;
 }

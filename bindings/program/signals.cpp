@@ -24,7 +24,7 @@ std::array<int, 2> wake_pipe{-1, -1};
 
 // mpirun forwards SIGUSR1 to the ranks.
 constexpr int stop_signals[] = {SIGTERM, SIGINT, SIGUSR1};
-// At the prompt of several ranks, rank 0 has mpirun forward it to stop them all.
+// At the prompt of several ranks, rank 0 stops them all by the second.
 constexpr int interrupt_signals[] = {SIGINT, SIGUSR1};
 
 struct sigaction handle(void (*handler)(int), int signal) {
