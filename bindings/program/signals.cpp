@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 #include "bindings/glue/def.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 lua_State* stopped_state = nullptr;
 const pthread_t main_thread = pthread_self();  // the initialisation of the program's globals runs there
-volatile std::sig_atomic_t noted_signal = 0;
+volatile std::sig_atomic_t noted_signal = 0, was_stopped = 0;
 std::array<std::atomic<bool>, NSIG> recorded{};
 std::atomic<int> interrupts{0};  // SIGUSR1 that came in this session
 std::array<int, 2> wake_pipe{-1, -1};
@@ -27,10 +28,11 @@ constexpr int stop_signals[] = {SIGTERM, SIGINT, SIGUSR1};
 // At the prompt of several ranks, rank 0 stops them all by the second.
 constexpr int interrupt_signals[] = {SIGINT, SIGUSR1};
 
-struct sigaction handle(void (*handler)(int), int signal) {
+struct sigaction handle(void (*handler)(int), int signal, int flags = 0) {
   struct sigaction action {
   }, before{};
   action.sa_handler = handler;
+  action.sa_flags = flags;
   sigfillset(&action.sa_mask);
   sigaction(signal, &action, &before);
   return before;
@@ -58,6 +60,7 @@ void stop_here(lua_State* L, lua_Debug* here) {
 void stop_lua(int signal) {
   if (!is_for_this_thread(signal)) return;
   if (signal == SIGUSR1) ++interrupts;
+  was_stopped = 1;
   lua_sethook(stopped_state, stop_here, LUA_MASKCOUNT, 1);
 }
 
@@ -93,11 +96,14 @@ int call_interruptibly(lua_State* L) {
   lua_settop(L, 2);
   lua_insert(L, 1);
   stopped_state = L;
+  was_stopped = 0;
+  bool failed_before = std::ferror(stdout);
   struct sigaction before[std::size(interrupt_signals)];
   for (std::size_t i = 0; i < std::size(before); ++i) before[i] = handle(stop_lua, interrupt_signals[i]);
   int status = lua_pcall(L, 0, LUA_MULTRET, 1);
   for (std::size_t i = 0; i < std::size(before); ++i) sigaction(interrupt_signals[i], &before[i], nullptr);
   lua_sethook(L, nullptr, 0, 0);
+  if (was_stopped && !failed_before) std::clearerr(stdout);  // the signal stopped a write, too: the disk is not full
   lua_pushboolean(L, status == 0);
   lua_replace(L, 1);
   return lua_gettop(L);
@@ -124,7 +130,7 @@ SignalsStopScript::~SignalsStopScript() {
 SignalsRecorded::SignalsRecorded(std::initializer_list<int> signals) {
   for (int signal : signals) {
     recorded[static_cast<std::size_t>(signal)] = false;
-    before_.emplace_back(signal, handle(record, signal));
+    before_.emplace_back(signal, handle(record, signal, SA_RESTART));
   }
 }
 
@@ -165,7 +171,7 @@ void bind_signals(sol::table signals) {
   // From now on Ctrl-C ends nothing: the session is a person's.
   signals["keep_session"] = [] {
     wake_descriptor();
-    for (int signal : interrupt_signals) handle(record, signal);
+    for (int signal : interrupt_signals) handle(record, signal, SA_RESTART);
   };
   signals["settle"] = &settle;
 }
