@@ -200,6 +200,9 @@ void set_up() {
   el_set(editor, EL_HIST, history, lines);
   el_source(editor, nullptr);
   el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  // ed-command crashes on a command without words (libedit 3.1-20221030).
+  for (const char* key : {"^[x", "^[X"}) el_set(editor, EL_BIND, key, "ed-unassigned", nullptr);
+  el_set(editor, EL_BIND, "-a", ":", "ed-unassigned", nullptr);
   bind_key("^C", "kbcd-interrupt", "Clear the line", on_interrupt_key);
   bind_key("^Z", "kbcd-suspend", "Stop the program", on_suspend_key);
   bind_key("\t", "kbcd-complete", "Complete the word", on_complete_key);

@@ -1,7 +1,7 @@
 """Sessions at the prompt through a pseudo-terminal, with random keys, pastes, resizes and signals.
 
-prompt_sessions.py SESSIONS SEED: each session, on 1 and 2 ranks in turn, must answer a question in the end and exit with
-status 0. KBCD is the program, KBCD_MPIRUN the launcher."""
+prompt_sessions.py SESSIONS SEED [FIRST]: each session, on 1 and 2 ranks in turn, must answer a question in the end and exit
+with status 0. KBCD is the program, KBCD_MPIRUN the launcher."""
 import fcntl
 import os
 import pty
@@ -136,9 +136,9 @@ def act(session, rng):
 
 
 def main():
-    count, seed = int(sys.argv[1]), int(sys.argv[2])
+    count, seed, first = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0
     failures = 0
-    for number in range(count):
+    for number in range(first, first + count):
         rng = random.Random(f"{seed}/{number}")
         session = Session(1 + number % 2)
         if not session.wait_for(b"> ", 0, PATIENCE):
@@ -157,8 +157,8 @@ def main():
                 os.kill(session.pid, signal.SIGKILL)
                 os.waitpid(session.pid, 0)
         os.close(session.terminal)
-        if (number + 1) % 20 == 0:
-            print(f"{number + 1} sessions, {failures} lost", flush=True)
+        if (number + 1 - first) % 20 == 0:
+            print(f"{number + 1 - first} sessions, {failures} lost", flush=True)
     print(f"{count} sessions of seed {seed}: {failures} lost")
     sys.exit(failures > 0)
 

@@ -49,10 +49,9 @@ end)
 test("Tab completes names, members and files; a long line shows its time", function()
   shell.write("measured.csv", "1,2\n")
   at_terminal(1, {
-    "Matrix.ey\\t", "Matrix.eye", "\\x03", "^C",
-    "kernel.r\\t\\t", "rbf", "\\x03", "^C",
-    "io.open('" .. shell.tmp .. "/meas\\t", "measured.csv'", ":read('*a')\\r", '"1,2\\\\n"',
-    "print('" .. shell.tmp:sub(1, 4) .. "\\t", "/", "\\x03", "^C",
+    "Matrix.ey\\t(3):trac\\t()\\r", "\\r\\n3\\r\\n",
+    "kernel.\\t", "laplacian", "\\x03", "^C",
+    "io.open('" .. shell.tmp .. "/meas\\t):read('*a')\\r", '"1,2\\\\n"',
     "t = now() while now() < t + 1.2 do end\\r", "(1.",
   })
 end)
