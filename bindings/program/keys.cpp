@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -49,7 +51,8 @@ Terminal& found() {
   return terminal;
 }
 
-// Under mpirun, filled by a thread.
+// Filled by a thread: under mpirun with all that is typed, at a terminal with lines that were typed long before they
+// are read: the system takes no key any more, not even Ctrl-C, while so much waits.
 std::mutex mutex;
 std::deque<unsigned char> typed;
 bool ended = false, running = false, stopped = false;
@@ -87,16 +90,30 @@ void take_typed() {
   }
 }
 
+void take_typed_ahead() {
+  constexpr int much = 1024;  // of 4096
+  for (unsigned char bytes[much];;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::lock_guard lock(mutex);
+    for (int waiting = 0; running && ioctl(STDIN_FILENO, FIONREAD, &waiting) == 0 && waiting >= much;) {
+      ssize_t count = read(STDIN_FILENO, bytes, sizeof bytes);
+      if (count <= 0) break;
+      typed.insert(typed.end(), bytes, bytes + count);
+    }
+  }
+}
+
 void start_thread() {
   static bool started = false;
   if (std::exchange(started, true)) return;
-  std::signal(SIGTTOU, SIG_IGN);  // this process is in the background and sets the terminal's mode all the same
   lua::wake_descriptor();
   sigset_t every, before;  // signals are for the main thread
   sigfillset(&every);
   pthread_sigmask(SIG_SETMASK, &every, &before);
-  std::thread(take_typed).detach();
+  std::thread(through_mpirun() ? take_typed : take_typed_ahead).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!through_mpirun()) return;
+  std::signal(SIGTTOU, SIG_IGN);  // this process is in the background and sets the terminal's mode all the same
   // mpirun would write later than the prompt. It closes the input once all outputs are closed: they stay open.
   std::fflush(nullptr);
   for (int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
@@ -106,9 +123,8 @@ void start_thread() {
   }
 }
 
-// Whether something was typed, or nothing comes any more.
-std::optional<Event> from_mpirun(unsigned char& key) {
-  start_thread();
+// What a thread has taken, or that nothing comes any more.
+std::optional<Event> from_thread(unsigned char& key) {
   std::lock_guard lock(mutex);
   if (typed.empty()) return ended ? std::optional(Event::end) : std::nullopt;
   key = typed.front();
@@ -117,7 +133,7 @@ std::optional<Event> from_mpirun(unsigned char& key) {
 }
 
 std::optional<Event> from_terminal(unsigned char& key, bool readable) {
-  if (!readable) return std::nullopt;
+  if (!readable || through_mpirun()) return std::nullopt;
   ssize_t count = read(STDIN_FILENO, &key, 1);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
   return count == 1 ? Event::key : Event::end;
@@ -142,7 +158,7 @@ bool through_mpirun() {
 }
 
 FILE* terminal() {
-  if (through_mpirun()) start_thread();
+  if (found().file) start_thread();
   return found().file;
 }
 
@@ -152,7 +168,8 @@ void restore_terminal() {
 
 Event next(unsigned char& key) {
   for (bool readable = false;;) {
-    if (auto event = through_mpirun() ? from_mpirun(key) : from_terminal(key, readable)) return *event;
+    if (auto event = from_thread(key)) return *event;
+    if (auto event = from_terminal(key, readable)) return *event;
     pollfd watched[] = {{lua::wake_descriptor(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
     int ready = poll(watched, through_mpirun() ? 1 : 2, -1);
     if (ready < 0 && errno != EINTR) return Event::end;
@@ -170,8 +187,9 @@ void begin_run() {
   std::lock_guard lock(mutex);
   running = true;
   stopped = false;
+  lua::take_stop();
   auto last = std::find(typed.rbegin(), typed.rend(), interrupt_key).base();
-  if (last != typed.begin()) {
+  if (through_mpirun() && last != typed.begin()) {
     typed.erase(typed.begin(), last);
     stop_ranks();
   }
@@ -180,6 +198,7 @@ void begin_run() {
 int end_run() {
   std::lock_guard lock(mutex);
   running = false;
+  if (lua::take_stop()) typed.clear();  // Ctrl-C drops what was typed before it
   return stops;
 }
 

@@ -12,6 +12,7 @@
 
 #include "bindings/glue/def.hpp"
 #include "core/board.hpp"
+#include "core/comm.hpp"
 
 namespace kbcd::lua {
 namespace {
@@ -20,6 +21,7 @@ lua_State* stopped_state = nullptr;
 const pthread_t main_thread = pthread_self();  // the initialisation of the program's globals runs there
 volatile std::sig_atomic_t noted_signal = 0, was_stopped = 0;
 std::array<std::atomic<bool>, NSIG> recorded{};
+std::atomic<bool> stop_seen{false};
 std::atomic<int> interrupts{0};  // SIGUSR1 that came in this session
 std::array<int, 2> wake_pipe{-1, -1};
 
@@ -61,6 +63,7 @@ void stop_lua(int signal) {
   if (!is_for_this_thread(signal)) return;
   if (signal == SIGUSR1) ++interrupts;
   was_stopped = 1;
+  stop_seen = true;
   lua_sethook(stopped_state, stop_here, LUA_MASKCOUNT, 1);
 }
 
@@ -100,6 +103,7 @@ int call_interruptibly(lua_State* L) {
   bool failed_before = std::ferror(stdout);
   struct sigaction before[std::size(interrupt_signals)];
   for (std::size_t i = 0; i < std::size(before); ++i) before[i] = handle(stop_lua, interrupt_signals[i]);
+  if (take_signal(SIGINT) | take_signal(SIGUSR1)) raise(SIGINT);  // it came since the line was typed
   int status = lua_pcall(L, 0, LUA_MULTRET, 1);
   for (std::size_t i = 0; i < std::size(before); ++i) sigaction(interrupt_signals[i], &before[i], nullptr);
   lua_sethook(L, nullptr, 0, 0);
@@ -109,11 +113,12 @@ int call_interruptibly(lua_State* L) {
   return lua_gettop(L);
 }
 
-// Waits, for a moment at most, until so many interrupts of this session have come: none is left for the next line.
+// Waits, for a moment at most, until so many SIGUSR1 of this session have come: they belong to lines before this one.
+// One that came beyond them is for this line.
 void settle(int sent) {
   for (int i = 0; i < 1000 && interrupts < sent; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  interrupts = sent;
-  take_signal(SIGUSR1);
+  if (interrupts <= sent) take_signal(SIGUSR1);
+  if (comm::rank() != 0) take_signal(SIGINT);
 }
 
 }  // namespace
@@ -140,6 +145,10 @@ SignalsRecorded::~SignalsRecorded() {
 
 bool take_signal(int signal) {
   return recorded[static_cast<std::size_t>(signal)].exchange(false);
+}
+
+bool take_stop() {
+  return stop_seen.exchange(false);
 }
 
 int wake_descriptor() {

@@ -33,6 +33,7 @@ class SignalsRecorded {
   std::vector<std::pair<int, struct sigaction>> before_;
 };
 bool take_signal(int signal);  // whether it was recorded since the last call
+bool take_stop();              // whether Lua was interrupted since the last call
 int wake_descriptor();         // readable after a recorded signal or wake()
 void wake();
 void clear_wake();

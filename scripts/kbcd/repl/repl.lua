@@ -161,6 +161,7 @@ function repl.run()
   kbcd.who.begin()
   local session = bcast(terminal.person_at_input() and 1 or 0) == 1
   if session then signals.keep_session() end
+  kbcd.barrier()  -- no rank has a prompt before all can be interrupted
   if session and rank() == 0 then welcome() end
   local failed, good, stops = false, true, 0
   for input in function() return read(stops) end do
