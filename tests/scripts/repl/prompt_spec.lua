@@ -49,7 +49,7 @@ end)
 test("Tab completes names, members and files; a long line shows its time", function()
   shell.write("measured.csv", "1,2\n")
   at_terminal(1, {
-    "Matrix.ey\\t(3):trac\\t()\\r", "\\r\\n3\\r\\n",
+    "Matrix.ey\\t(3):trace()\\r", "\\r\\n3\\r\\n",
     "kernel.\\t", "laplacian", "\\x03", "^C",
     "io.open('" .. shell.tmp .. "/meas\\t):read('*a')\\r", '"1,2\\\\n"',
     "t = now() while now() < t + 1.2 do end\\r", "(1.",
@@ -106,7 +106,7 @@ test("A[i] is a row, or an element of a vector", function()
     spec.fails(function() return A[i] end, "a whole number in 1..2 expected for a Matrix 2x3")
     spec.fails(function() A[i] = 1 end, "a whole number in 1..2")
   end
-  spec.fails(function() A[1] = "x" end, "a number, a table of numbers or a Matrix 1x3 expected, got string")
+  spec.fails(function() A[1] = "x" end, "a number, a table of numbers or a Matrix 1x3 expected, got the string 'x'")
   spec.fails(function() A[1] = { 1, 2 } end, "1x2")
   spec.fails(function() return A.nosuch end, "nosuch")
   spec.fails(function() A.nosuch = 1 end, "nosuch")
