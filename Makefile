@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 RANKS  ?= 2
 MPIRUN  = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -quiet --oversubscribe -n $(RANKS)
 
-.PHONY: all demo examples test fuzz sanitize faults property soak install format clean packages
+.PHONY: all demo examples test fuzz sanitize faults property prompt soak install format clean packages
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) --parallel
@@ -40,6 +40,7 @@ test: all
 RUNS     ?= 1000000
 KILLS    ?= 50
 PROBLEMS ?= 200
+SESSIONS ?= 200
 SECONDS  ?= 3600
 SEED     ?= $(shell date +%s | tail -c 6)
 AS_ROOT   = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -57,6 +58,9 @@ faults: all
 
 property: all
 	@$(SPEC) KBCD_SEED=$(SEED) KBCD_PROBLEMS=$(PROBLEMS) $(BUILD)/kbcd tests/endurance/property_spec.lua
+
+prompt: all
+	@$(SPEC) KBCD_SLOWER=3 python3 tests/endurance/prompt_sessions.py $(SESSIONS) $(SEED)
 
 soak: all
 	@$(SPEC) KBCD_SOAK=$(SECONDS) $(MPIRUN) $(BUILD)/kbcd tests/endurance/soak_spec.lua

@@ -186,6 +186,11 @@ int interrupted() {
   return signal_seen;
 }
 
+void signal_all(int signal) {
+  for (int i = 0; i < slots; ++i)
+    if (int pid = all[i].pid; pid > 0 && all[i].state != Slot::left) kill(pid, signal);
+}
+
 std::string picture() {
   std::string text;
   for (int i = 0; i < slots; ++i)

@@ -40,6 +40,8 @@ std::uint64_t calls();  // how many there were
 void interrupt(int signal);
 int interrupted();  // the signal, or 0
 
+void signal_all(int signal);  // sends it to every rank of this machine
+
 std::string picture();  // where the ranks of this machine are, a line for each
 
 }  // namespace kbcd::board

@@ -23,6 +23,11 @@ board::Slot* slots = nullptr;  // of the ranks of this machine; the first one's 
 MPI_Comm check_comm = MPI_COMM_NULL;
 bool is_checking = true;
 std::string (*call_sites)() = nullptr;
+std::atomic<void (*)()> last_act = nullptr;
+
+void act_last() {
+  if (auto act = last_act.exchange(nullptr)) act();
+}
 
 void finish() {
   board::stop();
@@ -178,7 +183,12 @@ void end_of_script() {
   if (checking()) Collective here(Call{end_of_script_name, "", ""});
 }
 
+void on_abort(void (*act)()) {
+  last_act = act;
+}
+
 void abort(const std::string& message, int status) {
+  act_last();
   bool first = !slots || slots[0].failures.fetch_add(1) == 0;
   if (!first) {  // another rank of this machine is already ending the job
     std::this_thread::sleep_for(std::chrono::seconds(5));
@@ -191,6 +201,7 @@ void abort(const std::string& message, int status) {
 }
 
 void exit(int status) {
+  act_last();
   std::fflush(nullptr);
   if (status == 0) {
     end_of_script();

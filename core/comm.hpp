@@ -96,6 +96,8 @@ void end_of_script();
 
 // Ends the whole job at once. Of the ranks that fail together, one on each machine prints its message.
 [[noreturn]] void abort(const std::string& message, int status = 1);
+// What abort and exit do first, on any thread: the terminal gets its mode back.
+void on_abort(void (*act)());
 // Exits with a status: in good order when it is 0 (all ranks call it), else ending the whole job.
 [[noreturn]] void exit(int status);
 

@@ -93,6 +93,37 @@ std::string to_string(const Matrix& m) {
   return text;
 }
 
+// A[i] and A[i] = value: row i, or element i where there is one row or column alone.
+Matrix entry_of(const Matrix& m, const sol::object& key) {
+  double i = key.as<double>();
+  Int count = m.rows() == 1 ? m.cols() : m.rows();
+  require(i == std::floor(i) && i >= 1 && i <= static_cast<double>(count),
+          "A[i]: a whole number in 1..{} expected for a Matrix {}, got {:g}", count, m.shape(), i);
+  Int at = static_cast<Int>(i) - 1;
+  return m.rows() == 1 ? m.col_block(at, 1) : m.row_block(at, 1);
+}
+
+void bind_entries(Type& type) {
+  auto is_entry = [](const sol::object& self, const sol::object& key) {
+    return self.is<Matrix>() && key.get_type() == sol::type::number;
+  };
+  type[sol::meta_function::index] = [is_entry](sol::this_state L, sol::object self, sol::object key) -> sol::object {
+    if (!is_entry(self, key)) no_such_field(L, "Matrix", key);
+    Matrix entry = entry_of(self.as<const Matrix&>(), key);
+    return entry.cols() == 1 ? sol::make_object(L, entry.get(0, 0)) : sol::make_object(L, entry);
+  };
+  type[sol::meta_function::new_index] = [is_entry](sol::this_state L, sol::object self, sol::object key,
+                                                   sol::object value) {
+    if (!is_entry(self, key)) cannot_set_field(L, "Matrix", key);
+    Matrix entry = entry_of(self.as<const Matrix&>(), key);
+    if (value.get_type() == sol::type::number) return fill(entry, value.as<double>());
+    if (value.get_type() == sol::type::table) return entry.copy_from(from_table(value, DType::f64));
+    require(value.is<Matrix>(), "A[i] = value: a number, a table of numbers or a Matrix {} expected, got {}",
+            entry.shape(), describe(L, 3));
+    entry.copy_from(value.as<const Matrix&>());
+  };
+}
+
 void bind_construction(sol::state_view lua, Type& type) {
   TimedAs timed("Matrix copies");
   def(lua, type, "Matrix.zeros(rows, cols [, dtype])", "All zero.",
@@ -130,7 +161,9 @@ void bind_access(sol::state_view lua, Type& type) {
   def_field(type, "nrows", "The number of rows.", &Matrix::rows);
   def_field(type, "ncols", "The number of columns.", &Matrix::cols);
   def_field(type, "dtype", "\"f32\" or \"f64\".", [](const Matrix& m) { return name(m.dtype()); });
-  def(lua, type, "Matrix:get(i, j)", "Element (i, j), counted from 1; A(i, j) is the same.",
+  def(lua, type, "Matrix:get(i, j)",
+      "Element (i, j), counted from 1; A(i, j) is the same. A[i] is row i, a view, or element i where there is one row or\n"
+      "column alone; A[i][j] is element (i, j). All can be set: A[i] = 0, A[i] = {1, 2, 3}, A[i] = B (one row).",
       [](const Matrix& m, Int i, Int j) { return m.get(i - 1, j - 1); });
   def(lua, type, "Matrix:set(i, j, value)", "Sets element (i, j).", [](Matrix& m, Int i, Int j, double value) {
     m.set(i - 1, j - 1, value);
@@ -201,6 +234,7 @@ void bind_matrix(sol::state_view lua, sol::table kbcd) {
   bind_arithmetic(lua, kbcd);
   bind_linalg(lua, kbcd);
   refuse_unknown_fields(type);
+  bind_entries(type);
 }
 
 }  // namespace kbcd::lua

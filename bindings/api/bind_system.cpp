@@ -7,6 +7,7 @@
 
 #include "bindings/glue/def.hpp"
 #include "bindings/program/files.hpp"
+#include "bindings/program/keys.hpp"
 #include "bindings/program/line_editor.hpp"
 #include "bindings/program/signals.hpp"
 #include "bindings/program/state.hpp"
@@ -26,32 +27,42 @@ struct Reservation {
   std::size_t bytes;
 };
 
-// Whether the descriptor leads to a terminal: directly, or through the pipe of an mpirun that has one.
-bool person_at(int descriptor) {
-  if (isatty(descriptor)) return true;
+// The files and folders (with a `/`) in a folder.
+std::vector<std::string> names_in(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> names;
   std::error_code error;
-  auto other = std::filesystem::read_symlink(fmt::format("/proc/{}/fd/{}", getppid(), descriptor), error).string();
-  return !error && std::getenv("OMPI_COMM_WORLD_SIZE") &&
-         (other.starts_with("/dev/pts/") || other.starts_with("/dev/tty"));
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unknown;
+    names.push_back(at->path().filename().string() + (at->is_directory(unknown) ? "/" : ""));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 // What the prompt needs of the terminal.
 void bind_terminal(sol::table terminal) {
-  terminal["is_terminal"] = [](int descriptor) { return isatty(descriptor) == 1; };
+  // complete(text before the cursor) gives the part to replace and a list of what may replace it.
   terminal["read_line"] = [](sol::this_state L, const std::string& prompt,
                              sol::protected_function complete) -> sol::object {
-    auto line = read_line(prompt, [&](const std::string& word) -> std::vector<std::string> {
-      auto result = complete(word);
+    auto line = read_line(prompt, [&](const std::string& before) -> Completions {
+      sol::protected_function_result result = complete(before);
       if (!result.valid()) return {};
-      return result.get<std::vector<std::string>>();
+      return {result.get<std::string>(0), result.get<std::vector<std::string>>(1)};
     });
     if (line.interrupted) return sol::make_object(L, false);
     return line.end ? sol::object(sol::lua_nil) : sol::make_object(L, line.text);
   };
-  terminal["person_at_input"] = [] { return person_at(STDIN_FILENO); };
-  terminal["person_at_errors"] = [] { return person_at(STDERR_FILENO); };
+  terminal["edits_lines"] = &keys::at_terminal;
+  terminal["columns"] = &terminal_columns;
+  terminal["person_at_input"] = [] { return keys::person_at(STDIN_FILENO); };
+  terminal["person_at_errors"] = [] { return keys::person_at(STDERR_FILENO); };
   terminal["load_history"] = &load_history;
   terminal["add_history"] = &add_history_line;
+  terminal["close"] = &close_line_editor;
+  terminal["begin_run"] = &keys::begin_run;
+  terminal["end_run"] = &keys::end_run;
+  terminal["folder"] = [](const std::string& folder) { return sol::as_table(names_in(folder)); };
 }
 
 // The ranks as one job: checks of their calls, and its end.

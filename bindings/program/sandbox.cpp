@@ -299,9 +299,11 @@ void enter_sandbox(sol::state_view lua) {
   keep_only(lua, "jit", {"version", "version_num", "os", "arch", "on", "off", "flush", "status"});
   for (const char* name : {"getfenv", "setfenv", "newproxy", "module"}) lua[name] = sol::lua_nil;
   refuse(runtime["Matrix"], "ptr", "Matrix:ptr");
-  for (const char* name : {"read_line", "load_history", "add_history"})
+  for (const char* name :
+       {"read_line", "edits_lines", "load_history", "add_history", "close", "begin_run", "end_run", "folder"})
     refuse(runtime["terminal"], name, std::string("terminal.") + name);
-  refuse(runtime["signals"], "interruptible", "signals.interruptible");
+  for (const char* name : {"interruptible", "keep_session", "settle"})
+    refuse(runtime["signals"], name, std::string("signals.") + name);
   hide_metatables(lua, runtime);
   hide_globals(lua);
   access::restrict();

@@ -18,7 +18,7 @@ local folders = {
   reports = { "timers", "progress", "run_log", "read_log", "write_report", "line_plot" },
   command = { "arguments", "argument_types", "command", "methods", "choices", "fit" },
   theory = { "rates", "circle_kernels", "circle_problem" },
-  repl = { "help" },
+  repl = { "help", "who", "plot" },
   support = { "sorted_keys", "ordered_pairs" },
 }
 -- Tables of the runtime that are internal to the library.

@@ -1,168 +1,149 @@
 -- The REPL: rank 0 reads a line, every rank runs it, rank 0 shows the result.
 --
--- An expression shows its value; `;` at the end silences it; `_` is the last value. A statement that is
--- not complete continues at the next prompt. Ctrl-C stops what is running, Ctrl-D leaves.
+-- An expression shows its value; `;` at the end silences it; `_` is the last value. A statement that is not complete
+-- continues at the next prompt. Ctrl-C clears the line or stops what is running, Ctrl-D leaves. Lua's functions are kept
+-- here, since what is typed may replace them.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
+local completion = require "kbcd.repl.completion"
+local show = require "kbcd.repl.show"
+
+local loadstring, pcall, select, tonumber, rawset, type = loadstring, pcall, select, tonumber, rawset, type
+local traceback = debug.traceback
+local find, format, gmatch, gsub, match = string.find, string.format, string.gmatch, string.gsub, string.match
+local stdout, stderr, exit, huge = io.stdout, io.stderr, os.exit, math.huge
+local terminal, signals, job = runtime.terminal, runtime.signals, runtime.job
+local rank, size, now, bcast, allreduce_min = kbcd.rank, kbcd.size, kbcd.now, kbcd.bcast, kbcd.allreduce_min
+
+local long_seconds = 1  -- a line that takes longer shows its time
 
 local repl = {}
 
-local keywords = { "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil",
-  "not", "or", "repeat", "return", "then", "true", "until", "while" }
-
--- The value that a dotted path such as `kbcd.kernel` names, without calling anything.
-local function resolve(path)
-  local value = _G
-  for name in path:gmatch("[%w_]+") do
-    if type(value) ~= "table" then return nil end
-    value = rawget(value, name)
-  end
-  return value
-end
-
--- The names that may follow `owner.` or `owner:`.
-local function members(owner, is_method)
-  local names = {}
-  if type(owner) == "table" then
-    for name in pairs(owner) do if type(name) == "string" then names[#names + 1] = name end end
-  end
-  local type_name = type(owner) == "userdata" and kbcd.type(owner) or nil
-  if type(owner) == "table" then
-    for name, value in pairs(kbcd) do if value == owner then type_name = name end end
-  end
-  for name, text in pairs(runtime.docs) do
-    local of, mark, member = name:match("^([%w_]+)([.:])([%w_]+)$")
-    local is_field = not text:match("^[^\n]*[({]")  -- of a value; what can be called with a dot is the type's
-    local fits = mark == ":" or is_field == (type(owner) == "userdata")
-    if of == type_name and (mark == ":") == is_method and fits then names[#names + 1] = member end
-  end
-  return names
-end
-
--- The completions of the word before the cursor, sorted.
-function repl.complete(word)
-  local path, mark, start = word:match("^(.*)([.:])([%w_]*)$")
-  local names, prefix = {}, ""
-  if path then
-    names, prefix = members(resolve(path), mark == ":"), path .. mark
-  else
-    start = word
-    for name in pairs(_G) do names[#names + 1] = name end
-    for _, name in ipairs(keywords) do names[#names + 1] = name end
-  end
-  local found, seen = {}, {}
-  for _, name in ipairs(names) do
-    if type(name) == "string" and name:sub(1, #start) == start and not seen[name] and name:match("^[%a_][%w_]*$") then
-      seen[name], found[#found + 1] = true, prefix .. name
-    end
-  end
-  table.sort(found)
-  return found
-end
-
-local function show_table(value)
-  local lines = {}
-  for key, item in pairs(value) do
-    local text = type(item) == "table" and "{…}" or (tostring(item):gsub("\n.*", " …"))
-    lines[#lines + 1] = ("  %s = %s"):format(tostring(key), text)
-    if #lines == 40 then lines[41] = "  …" break end
-  end
-  table.sort(lines)
-  return "{\n" .. table.concat(lines, "\n") .. (#lines > 0 and "\n" or "") .. "}"
-end
-
--- A value as the REPL shows it.
-function repl.show(value)
-  if type(value) == "table" and not (getmetatable(value) or {}).__tostring then return show_table(value) end
-  if type(value) == "string" then return ("%q"):format(value) end
-  return tostring(value)
-end
+local function say(file, text) pcall(file.write, file, text, "\n") end
 
 -- The chunk for an input; nil and true where more lines are needed; nil and a message where it is wrong.
 local function compile(input)
-  local silent = input:match(";%s*$") ~= nil
-  local chunk = loadstring("return " .. input:gsub(";%s*$", ""), "=repl")
+  local silent = match(input, ";%s*$") ~= nil
+  local chunk = loadstring("return " .. gsub(input, ";%s*$", ""), "=repl")
   if chunk then return chunk, silent end
   local statement, message = loadstring(input, "=repl")
   if statement then return statement, silent end
-  if message:match("'<eof>'%s*$") then return nil, true end
+  if match(message, "'<eof>'%s*$") then return nil, true end
   return nil, message
 end
 
 local function prompt(text)
-  return runtime.terminal.person_at_input() and text or ""
+  return terminal.person_at_input() and text or ""
 end
 
--- A whole input from rank 0, the same on every rank; nil at the end.
-local function read()
+local function complete(before)
+  local good, word, found = pcall(completion, before)
+  return good and word or "", good and found or {}
+end
+
+-- A whole input of rank 0; nil at the end.
+local function type_in()
   local input
-  if kbcd.rank() == 0 then
-    local line = runtime.terminal.read_line(prompt("> "), repl.complete)
-    while line ~= nil do
-      if line == false then input = "" break end  -- Ctrl-C drops what was typed
-      input = input and input .. "\n" .. line or line
-      local chunk, more = compile(input)
-      if chunk or more ~= true then break end
-      line = runtime.terminal.read_line(prompt(">> "), repl.complete)
-    end
-    if input and input:match("%S") and runtime.terminal.is_terminal(0) then
-      local one_line = input:find("--", 1, true) and input or input:gsub("\n", " ")  -- a comment must not hide the rest
-      for line_of_it in one_line:gmatch("[^\n]+") do runtime.terminal.add_history(line_of_it) end
-    end
+  local line = terminal.read_line(prompt("> "), complete)
+  while line ~= nil do
+    if line == false then input = "" break end  -- Ctrl-C drops what was typed
+    input = input and input .. "\n" .. line or line
+    local chunk, more = compile(input)
+    if chunk or more ~= true then break end
+    line = terminal.read_line(prompt(">> "), complete)
   end
-  local text = runtime.job.bcast_idle(input and "+" .. input or "")
-  return text ~= "" and text:sub(2) or nil
+  if input and match(input, "%S") and terminal.edits_lines() then
+    local one_line = find(input, "--", 1, true) and input or gsub(input, "\n", " ")  -- a comment must not hide the rest
+    for line_of_it in gmatch(one_line, "[^\n]+") do terminal.add_history(line_of_it) end
+  end
+  return input
+end
+
+-- The same input on every rank; nil at the end. With it comes how often Ctrl-C has stopped the ranks, so that a signal that
+-- comes late does not stop this input.
+local function read(stops)
+  local input = rank() == 0 and type_in() or nil
+  local text = job.bcast_idle(input and format("%d+", stops) .. input or "")
+  if text == "" then return nil end
+  local sent, rest = match(text, "^(%d+)%+(.*)$")
+  signals.settle(tonumber(sent))
+  return rest
 end
 
 -- Whether the input failed on any rank, with the message of the first rank that failed. Ranks that wait for others, which
 -- failed or wait elsewhere, fail as well; without checks (--no-check), the job ends rather than hang.
 local function agree(message)
-  if kbcd.size() == 1 then return message end
-  local patience = runtime.terminal.person_at_input() and 60 or 10
-  if runtime.job.checking() then
-    runtime.job.meet("the end of the line", message or "")
-  elseif not runtime.job.barrier_within(message and patience or 1e9) then
-    runtime.job.abort(("[rank %d/%d] %s\nthe other ranks did not come back in time: they wait for this one, or still " ..
-      "compute; the session cannot continue"):format(kbcd.rank(), kbcd.size(), message))
+  if size() == 1 then return message end
+  local patience = terminal.person_at_input() and 60 or 10
+  if job.checking() then
+    job.meet("the end of the line", message or "")
+  elseif not job.barrier_within(message and patience or 1e9) then
+    job.abort(format("[rank %d/%d] %s\nthe other ranks did not come back in time: they wait for this one, or still " ..
+      "compute; the session cannot continue", rank(), size(), message))
   end
-  local first = kbcd.allreduce_min(message and kbcd.rank() or math.huge)
-  if first == math.huge then return nil end
-  return ("[rank %d/%d] %s"):format(first, kbcd.size(), kbcd.bcast(message or "", first))
+  local first = allreduce_min(message and rank() or huge)
+  if first == huge then return nil end
+  return format("[rank %d/%d] %s", first, size(), bcast(message or "", first))
 end
 
+-- The message of an error, which may be any value, without the lines of the REPL itself.
+local function message_of(value)
+  local good, text = signals.interruptible(function()
+    if type(value) == "string" then return value end
+    return value == nil and "an error that is nil" or format("an error that is a %s: %s", type(value), show.value(value))
+  end, traceback)
+  if not good then return "interrupted" end
+  text = gsub(text, "\n%s*%[C%]: in function '[%w_]*interruptible'.*", "")
+  text = gsub(text, "\n%s*%[builtin#%d+%]: at.*", "")
+  return (gsub(text, "\nstack traceback:$", ""))
+end
+
+local function pack(...) return { count = select("#", ...), ... } end
+
+-- Runs an input on all ranks; the message if it failed.
 local function run_input(input)
   local chunk, silent = compile(input)
-  if not chunk then
-    local wrong = silent == true and "unfinished statement" or silent
-    if kbcd.rank() == 0 then io.stderr:write(wrong, "\n") end
-    return wrong
+  if not chunk then return silent == true and "unfinished statement" or silent end
+  local results = pack(signals.interruptible(chunk, traceback))
+  local message = agree(not results[1] and message_of(results[2]) or nil)
+  if message then return message end
+  if results[2] ~= nil then rawset(_G, "_", results[2]) end
+  if silent or rank() ~= 0 then return nil end
+  for i = 2, results.count do
+    local good, text = signals.interruptible(function() return show.value(results[i]) end, traceback)
+    say(stdout, good and text or "interrupted")
   end
-  local function pack(...) return { count = select("#", ...), ... } end
-  local results, message = nil, nil
-  runtime.signals.interruptible(function()
-    results = pack(xpcall(chunk, debug.traceback))  -- a C function: an interrupt does not stop it
-  end)
-  results = results or { false, "interrupted" }
-  if not results[1] then
-    message = tostring(results[2]):gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\n%s*%[builtin#%d+%]: at.*", "")
-      :gsub("\nstack traceback:$", "")
-  end
-  message = agree(message)
-  io.stdout:flush()
-  if message then
-    if kbcd.rank() == 0 then io.stderr:write(message, "\n") end
-    return message
-  end
-  if results[2] ~= nil then _G._ = results[2] end
-  if silent or kbcd.rank() ~= 0 then return end
-  for i = 2, results.count do print(repl.show(results[i])) end
+end
+
+-- Whether the input succeeded, and how often Ctrl-C has stopped the ranks in this session.
+local function answer(input, session)
+  local start = now()
+  if session and rank() == 0 then terminal.begin_run() end
+  local good, message = pcall(run_input, input)
+  if not good then message = message_of(message) end
+  local stops = session and rank() == 0 and terminal.end_run() or 0
+  pcall(stdout.flush, stdout)
+  if rank() ~= 0 then return not message, stops end
+  if message then say(stderr, message) end
+  if terminal.bar_shown then stderr:write("\r\27[K") end
+  local seconds = now() - start
+  if session and seconds > long_seconds then say(stdout, format("(%.1f s)", seconds)) end
+  return not message, stops
 end
 
 local function history_file()
   local home = os.getenv("HOME")
   local state = os.getenv("XDG_STATE_HOME") or home and home .. "/.local/state"
   return os.getenv("KBCD_HISTORY") or state and state .. "/kbcd/history"
+end
+
+local function welcome()
+  local history = terminal.edits_lines() and history_file()
+  if history then terminal.load_history(history) end
+  say(stdout, format("%s, %d rank%s of %d thread%s; help() lists what there is, Ctrl-D leaves",
+    match(kbcd.version(), "[^\n]+"), size(), size() == 1 and "" or "s", kbcd.threads(), kbcd.threads() == 1 and "" or "s"))
+  stdout:flush()
 end
 
 -- LuaJIT does not check for interrupts in compiled loops; at the prompt, stopping a loop with Ctrl-C matters more than
@@ -177,21 +158,20 @@ function repl.run()
   for name in pairs(runtime.library.public) do
     if rawget(_G, name) == nil then _G[name] = kbcd[name] end
   end
-  if kbcd.rank() == 0 and runtime.terminal.person_at_input() then
-    local history = runtime.terminal.is_terminal(0) and history_file()
-    if history then runtime.terminal.load_history(history) end
-    print(("%s, %d rank%s of %d thread%s; help() lists what there is, Ctrl-D leaves"):format(
-      kbcd.version():match("[^\n]+"), kbcd.size(), kbcd.size() == 1 and "" or "s",
-      kbcd.threads(), kbcd.threads() == 1 and "" or "s"))
+  kbcd.who.begin()
+  local session = bcast(terminal.person_at_input() and 1 or 0) == 1
+  if session then signals.keep_session() end
+  kbcd.barrier()  -- no rank has a prompt before all can be interrupted
+  if session and rank() == 0 then welcome() end
+  local failed, good, stops = false, true, 0
+  for input in function() return read(stops) end do
+    if match(input, "%S") then good, stops = answer(input, session) end
+    failed = failed or not good
   end
-  local failed = false
-  for input in read do
-    if input:match("%S") and run_input(input) then failed = true end
-    if runtime.terminal.bar_shown then io.stderr:write("\r\27[K") end
-  end
-  local person = kbcd.bcast(runtime.terminal.person_at_input() and 1 or 0)
-  if failed and person == 0 then os.exit(1) end
-  if kbcd.rank() == 0 and runtime.terminal.person_at_input() then print() end
+  if failed and not session then exit(1) end
+  if rank() ~= 0 then return end
+  terminal.close()
+  if session then say(stdout, "") end
 end
 
 return repl
