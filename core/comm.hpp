@@ -96,6 +96,11 @@ void end_of_script();
 
 // Ends the whole job at once. Of the ranks that fail together, one on each machine prints its message.
 [[noreturn]] void abort(const std::string& message, int status = 1);
+// The same from another thread, while this one may hold any lock: within ten seconds the process ends.
+[[noreturn]] void end_now(const std::string& message, int status);
+// Lets every rank exchange a message with every other: MPI opens connections when they are first used, which a confined
+// process (confine.hpp) cannot.
+void connect_all();
 // Exits with a status: in good order when it is 0 (all ranks call it), else ending the whole job.
 [[noreturn]] void exit(int status);
 

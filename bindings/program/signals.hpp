@@ -5,6 +5,9 @@
 // line and continues. A second signal always ends the program at once.
 #pragma once
 
+#include <csignal>
+#include <iterator>
+
 #include "bindings/glue/lua.hpp"
 
 namespace kbcd::lua {
@@ -15,6 +18,19 @@ class SignalsStopScript {
   explicit SignalsStopScript(lua_State* L);
   ~SignalsStopScript();
   SignalsStopScript(const SignalsStopScript&) = delete;
+};
+
+// While it lives, MPI may set handlers of its own; after it, a memory fault ends the process at once with a line that says
+// so. MPI's handlers print a backtrace, for which they may wait for ever for a lock that the faulty code holds. What was
+// handled before (by a sanitizer) stays so.
+class FaultsEndProcess {
+ public:
+  FaultsEndProcess();
+  void begin(int rank);
+
+ private:
+  static constexpr int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+  bool ours_[std::size(faults)];
 };
 
 void bind_signals(sol::table signals);

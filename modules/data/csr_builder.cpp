@@ -1,0 +1,54 @@
+#include "modules/data/csr_builder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.hpp"
+
+namespace kbcd {
+
+CsrBuilder::CsrBuilder(Int cols) {
+  require(cols >= 1 && cols <= std::numeric_limits<std::int32_t>::max(),
+          "sparse rows: 1..2^31 - 1 columns expected, got {}", cols);
+  csr_.cols = cols;
+}
+
+bool CsrBuilder::has(double column) const {
+  return column >= 1 && column <= static_cast<double>(csr_.cols) && column == std::floor(column);
+}
+
+void CsrBuilder::add(double column, double value) {
+  require(has(column), "sparse rows: row {}: columns within 1..{} expected, got {}", csr_.rows + 1, csr_.cols, column);
+  row_.emplace_back(static_cast<std::int32_t>(column - 1), value);
+}
+
+void CsrBuilder::end_row() {
+  std::stable_sort(row_.begin(), row_.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  for (std::size_t k = 0; k < row_.size();) {
+    std::int32_t column = row_[k].first;
+    double sum = 0;
+    for (; k < row_.size() && row_[k].first == column; ++k) sum += row_[k].second;
+    if (sum == 0) continue;
+    csr_.columns.push_back(column);
+    values_.push_back(sum);
+  }
+  row_.clear();
+  csr_.starts.push_back(csr_.nnz());
+  ++csr_.rows;
+}
+
+Csr CsrBuilder::finish(DType dtype, bool unit_norm) const {
+  Csr csr = csr_;
+  csr.values = Matrix(1, csr.nnz(), DType::f64);
+  double* to = csr.values.view<double>().data;
+  std::copy(values_.begin(), values_.end(), to);
+  for (Int i = 0; unit_norm && i < csr.rows; ++i) {
+    double squares = 0;
+    for (Int e = csr.starts[i]; e < csr.starts[i + 1]; ++e) squares += to[e] * to[e];
+    for (Int e = csr.starts[i]; e < csr.starts[i + 1]; ++e) to[e] /= std::sqrt(squares);
+  }
+  return csr.to(dtype);
+}
+
+}  // namespace kbcd
