@@ -12,7 +12,8 @@
 namespace kbcd::access {
 
 void allow(const std::string& folder, bool write);  // also what is below it; write includes read
-void restrict();                                    // from now on; cannot be undone
+// From now on; cannot be undone. cleaned: a folder of whose files the program may remove some, and no more.
+void restrict(const std::string& cleaned = "");
 std::vector<std::string> writable_folders();
 
 void reading(const std::string& path);    // an error where the path lies elsewhere

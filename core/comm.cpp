@@ -58,7 +58,11 @@ void start_board() {
 }  // namespace
 
 Session::Session(int* argc, char*** argv, bool isolated) {
-  if (isolated) setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 1);
+  if (isolated) {
+    setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 1);
+    // The memory that ranks share is a file, which MPI removes at the end: not in /dev/shm, where others have theirs.
+    if (!job_folder().empty()) setenv("OMPI_MCA_btl_vader_backing_directory", job_folder().c_str(), 1);
+  }
   // Alone, without mpirun, there is no need for Open MPI's daemon, nor for its folder: all programs that run alone
   // would share it, and one that ends removes it from under one that begins.
   if (!std::getenv("OMPI_COMM_WORLD_SIZE")) {
@@ -75,6 +79,11 @@ Session::Session(int* argc, char*** argv, bool isolated) {
 
 Session::~Session() {
   finish();
+}
+
+std::string job_folder() {
+  const char* folder = std::getenv("OMPI_MCA_orte_jobfam_session_dir");
+  return folder ? folder : "";
 }
 
 int rank() {

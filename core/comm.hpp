@@ -32,6 +32,7 @@ inline Layout layout(Int n) {
   return {n, size()};
 }
 std::string version();
+std::string job_folder();  // where mpirun keeps the files of this job on this machine; empty without mpirun
 
 bool checking();  // on by default where there are several ranks
 void set_checking(bool on);

@@ -78,7 +78,11 @@ int make_rules(long version, const std::vector<Place>& places) {
   for (const char* folder : libraries) add_rule(rules, folder, read);
   add_rule(rules, "/dev/null", read | write_file);
   add_rule(rules, "/dev/urandom", read);
-  for (auto& place : places) add_rule(rules, place.path, place.write ? read | write : read);
+  for (auto& place : places)
+    add_rule(rules, place.path,
+             place.use == Use::write    ? read | write
+             : place.use == Use::remove ? LANDLOCK_ACCESS_FS_REMOVE_FILE
+                                        : read);
   return rules;
 }
 

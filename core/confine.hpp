@@ -8,9 +8,11 @@
 
 namespace kbcd::confine {
 
+enum class Use { read, write, remove };  // write includes read; remove: files can be removed, and that is all
+
 struct Place {
   std::string path;
-  bool write;
+  Use use;
 };
 
 // What the sandbox needs and this kernel does not have, as a text; empty if nothing. $KBCD_SANDBOX_WITHOUT (landlock or

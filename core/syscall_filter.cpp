@@ -56,10 +56,6 @@ struct Filter {
   }
 };
 
-scmp_arg_cmp equals(unsigned argument, std::uint64_t value) {
-  return {argument, SCMP_CMP_EQ, value, 0};
-}
-
 scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }

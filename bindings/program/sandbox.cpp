@@ -323,7 +323,7 @@ sol::table enter_sandbox(sol::state_view lua) {
   tzset();
   blas::start_threads();
   comm::connect_all();
-  access::restrict();
+  access::restrict(comm::job_folder());
   return globals;
 }
 

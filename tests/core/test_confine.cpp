@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(has_its_folders_alone_on_every_thread) {
       while (go == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       found += escaped(attempts, "a thread that was there before");
     });
-    confine::enter({{f.in, false}, {f.to, true}});
+    confine::enter({{f.in, confine::Use::read}, {f.to, confine::Use::write}});
     go = 1;
     before.join();
     found += escaped(attempts, "the main thread");
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(can_work) {
   if (!confine::lacking().empty()) return;
   Folders f;
   int wrong = in_child([&] {
-    confine::enter({{f.in, false}, {f.to, true}});
+    confine::enter({{f.in, confine::Use::read}, {f.to, confine::Use::write}});
     int wrong = 0;
     wrong += !std::ifstream(f.in / "data").good() + !std::ofstream(f.to / "new").good();
     wrong += rename((f.to / "new").c_str(), (f.to / "renamed").c_str()) != 0;

@@ -61,7 +61,8 @@ local function lock_metatables(library)
   function library.setmetatable(object, metatable)
     if type(object) ~= "table" then error("setmetatable: a table expected, got " .. type(object), 2) end
     if metatable then lock(metatable) end
-    return debug_setmetatable(object, metatable)
+    debug_setmetatable(object, metatable)
+    return object
   end
 end
 
@@ -121,8 +122,9 @@ function view(real)
   if not metatable and #real > 0 then return copy_of(real) end
   local proxy = {}
   view_of[real], behind[proxy] = proxy, real
-  return debug_setmetatable(proxy, { __index = shown_of(real), __newindex = refuse, __metatable = false,
+  debug_setmetatable(proxy, { __index = shown_of(real), __newindex = refuse, __metatable = false,
     __call = metatable and rawget(metatable, "__call") and call_original(real) })
+  return proxy
 end
 
 -- A table with the entries of a view, for pairs and next.
