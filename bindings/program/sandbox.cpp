@@ -224,8 +224,10 @@ int require_module(lua_State* L, const std::string& owner) {
 
 void guard_loading(sol::state_view lua) {
   sol::table package = lua["package"], loaded = package["loaded"], globals = lua.globals();
-  for (const char* name : {"ffi", "jit.util", "jit.opt", "jit.profile", "string.buffer", "table.new", "table.clear"})
+  for (const char* name : {"ffi", "jit.util", "jit.opt", "jit.profile", "string.buffer", "table.new", "table.clear"}) {
+    keep(lua, name, loaded[name]);  // alive: LuaJIT itself uses a table of ffi's when the state is closed
     loaded[name] = sol::lua_nil;
+  }
   package["preload"] = lua.create_table();
   package["cpath"] = "";
   for (const char* name : {"loaders", "searchers", "seeall", "config"}) package[name] = sol::lua_nil;

@@ -162,10 +162,12 @@ void State::run_loaded(int status, const std::string& script, const std::vector<
     lua_setfenv(script_, 1);
     lua_replace(script_, LUA_GLOBALSINDEX);
   }
-  sol::table arg = lua_.create_table();
-  arg[0] = script;
-  for (auto& value : args) arg.add(value);
-  globals["arg"] = arg;
+  for (sol::table table : {sol::table(lua_.globals()), globals}) {  // commands of the library read its own
+    sol::table arg = lua_.create_table();
+    arg[0] = script;
+    for (auto& value : args) arg.add(value);
+    table["arg"] = arg;
+  }
   for (auto& value : args) lua_pushlstring(script_, value.data(), value.size());
   status = lua_resume(script_, lua_.lua_state(), static_cast<int>(args.size()));
   if (status != 0) throw Error(with_traceback(lua_.lua_state(), script_, status));

@@ -54,8 +54,22 @@ local function lock(metatable)
   if rawget(metatable, "__metatable") == nil then rawset(metatable, "__metatable", false) end
 end
 
+local function refuse(_, key)
+  error(format("'%s' cannot be set: the library is frozen in the sandbox (kbcd --sandbox)", tostring(key)), 2)
+end
+
+-- sol2 lets a script replace a method of a type by a field of an object of it.
+local function freeze_objects()
+  for name, metatable in next, getregistry() do
+    if type(name) == "string" and find(name, "^sol%.") and type(metatable) == "table" then
+      rawset(metatable, "__newindex", refuse)
+    end
+  end
+end
+
 -- The library compares metatables and makes new ones; those are locked, too.
 local function lock_metatables(library)
+  freeze_objects()
   each_metatable(lock)
   library.getmetatable = debug_getmetatable
   function library.setmetatable(object, metatable)
@@ -75,10 +89,6 @@ local function original(value) return value ~= nil and behind[value] or value en
 
 -- Metamethods, and sol2's own functions of a type.
 local function is_hidden(key) return type(key) == "string" and (find(key, "^__") or find(key, "^class_")) end
-
-local function refuse(_, key)
-  error(format("'%s' cannot be set: tables of the library are frozen in the sandbox (kbcd --sandbox)", tostring(key)), 2)
-end
 
 local function index(t, key) return t[key] end
 
