@@ -41,7 +41,7 @@ local replacements = {
   math = "math.log = function() return 1e300 end math.floor = function() return -1 end math.min = math.log",
   string = [[for _, n in ipairs{ "find", "match", "sub", "format", "gsub" } do string[n] = function() return "evil" end end]],
   table = "table.concat, table.insert, table.sort = nil, nil, nil",
-  all = "for name in pairs(_G) do if name ~= 'require' and name ~= 'io' and name ~= 'KEEP' then _G[name] = nil end end",
+  all = "local all = _G for name in pairs(all) do all[name] = nil end",
   metatables = "getmetatable = function() return {} end setmetatable = function() return nil end",
   loaded = "for name in pairs(package.loaded) do if name ~= 'kbcd' then package.loaded[name] = nil end end",
 }

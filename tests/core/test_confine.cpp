@@ -51,6 +51,7 @@ struct Folders {
     fs::create_symlink(root / "secret", in / "link");
   }
   ~Folders() { fs::remove_all(root); }
+  Folders(const Folders&) = delete;
 };
 
 int open_file(const fs::path& path, int flags) {
@@ -60,7 +61,7 @@ int open_file(const fs::path& path, int flags) {
 std::vector<Attempt> escapes(const Folders& f, pid_t other) {
   static char buffer[64];
   static iovec local{buffer, sizeof buffer}, remote{buffer, sizeof buffer};
-  auto secret = f.root / "secret";
+  fs::path root = f.root, in = f.in, to = f.to, secret = root / "secret";
   auto proc = "/proc/" + std::to_string(other);
   return {
       {"execve", [] { char* none[] = {nullptr}; return long(execve("/bin/true", none, none)); }},
@@ -111,28 +112,28 @@ std::vector<Attempt> escapes(const Folders& f, pid_t other) {
       {"personality", [] { return syscall(SYS_personality, 0x0040000); }},
       {"a module of the kernel", [] { return syscall(SYS_finit_module, 0, "", 0); }},
       {"the secret", [=] { return long(open_file(secret, O_RDONLY)); }},
-      {"the secret by ..", [=] { return long(open_file(f.in / "../secret", O_RDONLY)); }},
-      {"the secret by a link", [=] { return long(open_file(f.in / "link", O_RDONLY)); }},
+      {"the secret by ..", [=] { return long(open_file(in / "../secret", O_RDONLY)); }},
+      {"the secret by a link", [=] { return long(open_file(in / "link", O_RDONLY)); }},
       {"passwords", [] { return long(open_file("/etc/passwd", O_RDONLY)); }},
       {"the system's settings", [] { return long(open_file("/sys/kernel/notes", O_RDONLY)); }},
       {"shared memory of others", [] { return long(open_file("/dev/shm/kbcd_confine", O_RDWR | O_CREAT)); }},
-      {"a folder elsewhere", [=] { return long(open_file(f.root, O_RDONLY | O_DIRECTORY)); }},
-      {"a file to read, written", [=] { return long(open_file(f.in / "data", O_WRONLY)); }},
-      {"a file to read, truncated", [=] { return long(truncate((f.in / "data").c_str(), 0)); }},
-      {"a file to read, truncated when opened", [=] { return long(open_file(f.in / "data", O_RDONLY | O_TRUNC)); }},
-      {"a new file elsewhere", [=] { return long(open_file(f.root / "new", O_WRONLY | O_CREAT)); }},
-      {"a new folder elsewhere", [=] { return long(mkdir((f.root / "folder").c_str(), 0700)); }},
-      {"a link to the secret", [=] { return long(symlink(secret.c_str(), (f.to / "mine").c_str())); }},
-      {"a hard link to the secret", [=] { return long(link(secret.c_str(), (f.to / "mine").c_str())); }},
-      {"the secret, renamed", [=] { return long(rename(secret.c_str(), (f.to / "mine").c_str())); }},
+      {"a folder elsewhere", [=] { return long(open_file(root, O_RDONLY | O_DIRECTORY)); }},
+      {"a file to read, written", [=] { return long(open_file(in / "data", O_WRONLY)); }},
+      {"a file to read, truncated", [=] { return long(truncate((in / "data").c_str(), 0)); }},
+      {"a file to read, truncated when opened", [=] { return long(open_file(in / "data", O_RDONLY | O_TRUNC)); }},
+      {"a new file elsewhere", [=] { return long(open_file(root / "new", O_WRONLY | O_CREAT)); }},
+      {"a new folder elsewhere", [=] { return long(mkdir((root / "folder").c_str(), 0700)); }},
+      {"a link to the secret", [=] { return long(symlink(secret.c_str(), (to / "mine").c_str())); }},
+      {"a hard link to the secret", [=] { return long(link(secret.c_str(), (to / "mine").c_str())); }},
+      {"the secret, renamed", [=] { return long(rename(secret.c_str(), (to / "mine").c_str())); }},
       {"the secret, removed", [=] { return long(unlink(secret.c_str())); }},
       {"the mode of the secret", [=] { return long(chmod(secret.c_str(), 0777)); }},
       {"the owner of the secret", [=] { return long(chown(secret.c_str(), 1, 1)); }},
       {"a date of the secret", [=] { return long(utimensat(AT_FDCWD, secret.c_str(), nullptr, 0)); }},
       {"an attribute of the secret", [=] { return syscall(SYS_setxattr, secret.c_str(), "user.x", "x", 1, 0); }},
-      {"set-user-id", [=] { return long(fchmod(open_file(f.to / "data", O_RDWR), 04755)); }},
-      {"a fifo", [=] { return long(mkfifo((f.to / "fifo").c_str(), 0600)); }},
-      {"a device", [=] { return long(mknod((f.to / "null").c_str(), S_IFCHR | 0600, 0x103)); }},
+      {"set-user-id", [=] { return long(fchmod(open_file(to / "data", O_RDWR), 04755)); }},
+      {"a fifo", [=] { return long(mkfifo((to / "fifo").c_str(), 0600)); }},
+      {"a device", [=] { return long(mknod((to / "null").c_str(), S_IFCHR | 0600, 0x103)); }},
   };
 }
 
