@@ -82,8 +82,7 @@ void restrict(const std::string& cleaned) {
   if (is_restricted) return;
   is_restricted = true;
   std::vector<confine::Place> places;
-  for (auto& folder : folders)
-    places.push_back({folder.path, folder.write ? confine::Use::write : confine::Use::read});
+  for (auto& folder : folders) places.push_back({folder.path, folder.write ? confine::Use::write : confine::Use::read});
   if (!cleaned.empty()) places.push_back({cleaned, confine::Use::remove});
   confine::enter(places);
 }

@@ -2,8 +2,8 @@
 // named.
 //
 // A path is resolved first, symbolic links and `..` included. Code that opens a file by a path from a script calls
-// reading() or writing() first, for a clear message. The boundary itself is the kernel's (confine.hpp), which enforces the
-// same rules, whatever code runs in the process.
+// reading() or writing() first, for a clear message. The boundary itself is the kernel's (confine.hpp), which enforces
+// the same rules, whatever code runs in the process.
 #pragma once
 
 #include <string>

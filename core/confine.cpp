@@ -39,12 +39,12 @@ constexpr long needed_version = 3;  // before, a file that may be read alone cou
 
 constexpr std::uint64_t read_file = LANDLOCK_ACCESS_FS_READ_FILE, read = read_file | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t write_file = LANDLOCK_ACCESS_FS_WRITE_FILE;
-constexpr std::uint64_t create = LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
-                                 LANDLOCK_ACCESS_FS_MAKE_DIR;
-constexpr std::uint64_t never =
-    LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |
-    LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |
-    LANDLOCK_ACCESS_FS_REMOVE_DIR;
+constexpr std::uint64_t create =
+    LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR;
+constexpr std::uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                                LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+                                LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |
+                                LANDLOCK_ACCESS_FS_REMOVE_DIR;
 
 // Code that is loaded late (libgcc's unwinder, MPI's components) is there; nothing of it can be executed as a program.
 constexpr const char* libraries[] = {"/usr/lib", "/lib", "/lib64", "/usr/local/lib"};
@@ -91,7 +91,8 @@ int make_rules(long version, const std::vector<Place>& places) {
 std::atomic<int> shared_rules{-1}, confined{0}, refused{0};
 
 bool confine_this_thread() {
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_landlock_restrict_self, shared_rules.load(), 0) == 0;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         syscall(SYS_landlock_restrict_self, shared_rules.load(), 0) == 0;
 }
 
 void on_signal(int) {
@@ -113,8 +114,8 @@ void confine_thread(int thread) {
   while (confined == before && refused == 0) {
     if (syscall(SYS_tgkill, getpid(), thread, 0) != 0) return;
     require(std::chrono::steady_clock::now() < end,
-            "--sandbox: thread {} of the process (of MPI, perhaps) blocks signal {}, so that it cannot be confined", thread,
-            signal_of_threads());
+            "--sandbox: thread {} of the process (of MPI, perhaps) blocks signal {}, so that it cannot be confined",
+            thread, signal_of_threads());
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   require(refused == 0, "--sandbox: thread {} of the process cannot be confined by Landlock", thread);

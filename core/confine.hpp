@@ -1,6 +1,6 @@
-// The kernel's boundary around the process (kbcd --sandbox): Landlock for files, TCP ports, signals and abstract sockets,
-// and a filter of system calls (syscall_filter.hpp). It holds for every thread and for whatever code runs in the process,
-// and cannot be undone.
+// The kernel's boundary around the process (kbcd --sandbox): Landlock for files, TCP ports, signals and abstract
+// sockets, and a filter of system calls (syscall_filter.hpp). It holds for every thread and for whatever code runs in
+// the process, and cannot be undone.
 #pragma once
 
 #include <string>

@@ -118,8 +118,7 @@ void set(const Limits& limits, std::vector<std::string> folders, std::function<v
   end = std::move(end_job);
   if (limit.memory) {
 #pragma omp parallel  // so that the threads, with their stacks, exist before
-    {
-    }
+    {}
     memory::set_limit(*limit.memory);
     set_limit(RLIMIT_DATA, data_of_process() + *limit.memory);
   }

@@ -20,8 +20,8 @@ struct Limits {
   std::optional<std::size_t> memory, disk;  // bytes: of each rank; of all files together
 };
 
-// From now on. folders: what is in them counts for `disk`, as far as it grows. end(message) ends the job; it is called on
-// a thread of its own.
+// From now on. folders: what is in them counts for `disk`, as far as it grows. end(message) ends the job; it is called
+// on a thread of its own.
 void set(const Limits& limits, std::vector<std::string> folders, std::function<void(const std::string&)> end);
 
 // Bytes on the disk of a folder and what is below it; an empty file counts as one block.

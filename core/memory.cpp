@@ -126,8 +126,8 @@ Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
     capacity_ = (bytes + unit - 1) / unit * unit;
     p.make_way(capacity_);
     require(limit_bytes == 0 || p.in_use + capacity_ <= limit_bytes,
-            "out of memory: {} more bytes were asked for while {} are in use, and --limit-memory is {}", bytes, p.in_use,
-            limit_bytes);
+            "out of memory: {} more bytes were asked for while {} are in use, and --limit-memory is {}", bytes,
+            p.in_use, limit_bytes);
     data_ = std::aligned_alloc(unit, capacity_);
     if (!data_) fail("out of memory: {} more bytes were asked for while {} are in use", bytes, p.in_use);
     if (unit == huge_page) madvise(data_, capacity_, MADV_HUGEPAGE);

@@ -24,9 +24,9 @@ constexpr const char* allowed[] = {
     "open", "openat", "openat2", "creat", "close", "close_range", "read", "write", "readv", "writev", "pread64",
     "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "lseek", "stat", "lstat", "fstat", "newfstatat", "statx",
     "statfs", "fstatfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "getdents",
-    "getdents64", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "link", "linkat", "ftruncate", "truncate",
-    "fallocate", "fadvise64", "fsync", "fdatasync", "sync_file_range", "flock", "dup", "dup2", "dup3", "sendfile",
-    "copy_file_range", "umask",
+    "getdents64", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "link", "linkat",
+    "ftruncate", "truncate", "fallocate", "fadvise64", "fsync", "fdatasync", "sync_file_range", "flock", "dup", "dup2",
+    "dup3", "sendfile", "copy_file_range", "umask",
     // memory; mmap and mprotect are below
     "brk", "munmap", "mremap", "madvise", "mincore", "msync", "membarrier", "get_mempolicy",
     // threads and waiting
@@ -35,7 +35,8 @@ constexpr const char* allowed[] = {
     "epoll_ctl", "epoll_wait", "epoll_pwait", "eventfd2", "pipe", "pipe2", "nanosleep", "clock_nanosleep", "wait4",
     "restart_syscall",
     // signals of this process
-    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigtimedwait", "sigaltstack", "alarm", "pause",
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigtimedwait", "sigaltstack", "alarm",
+    "pause",
     // time and what the system is
     "clock_gettime", "clock_getres", "gettimeofday", "time", "times", "getrusage", "getrlimit", "sysinfo", "uname",
     "getrandom", "getuid", "geteuid", "getgid", "getegid",
@@ -49,10 +50,12 @@ struct Filter {
   void check(int failure) {
     require(failure == 0, "--sandbox: the filter of system calls cannot be set ({})", std::strerror(-failure));
   }
-  void allow(const char* name, std::initializer_list<scmp_arg_cmp> conditions = {}, std::uint32_t action = SCMP_ACT_ALLOW) {
+  void allow(const char* name, std::initializer_list<scmp_arg_cmp> conditions = {},
+             std::uint32_t action = SCMP_ACT_ALLOW) {
     int number = seccomp_syscall_resolve_name(name);
     if (number == __NR_SCMP_ERROR || number < 0) return;
-    check(seccomp_rule_add_array(context, action, number, static_cast<unsigned>(conditions.size()), conditions.begin()));
+    check(
+        seccomp_rule_add_array(context, action, number, static_cast<unsigned>(conditions.size()), conditions.begin()));
   }
 };
 

@@ -183,9 +183,10 @@ void bind_sparse_rows(sol::state_view lua, sol::table kbcd) {
   kbcd["hash"] = hash;
   document(lua, "hash", "hash", "Hashes of bytes.");
   hash["murmur3"] = &murmur3_of;
-  document(lua, "hash.murmur3", "hash.murmur3(text [, seed [, count [, first]]])",
-           "MurmurHash3 (x86, 32 bits) of a string, a number from 0 to 2^32 - 1. seed = 0. count, first: of so many bytes\n"
-           "alone, from byte `first` (1) on, which takes no copy of a part of a string.");
+  document(
+      lua, "hash.murmur3", "hash.murmur3(text [, seed [, count [, first]]])",
+      "MurmurHash3 (x86, 32 bits) of a string, a number from 0 to 2^32 - 1. seed = 0. count, first: of so many bytes\n"
+      "alone, from byte `first` (1) on, which takes no copy of a part of a string.");
   bind_builder(lua, kbcd);
   bind_grams(kbcd);
 }

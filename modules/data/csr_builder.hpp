@@ -12,7 +12,7 @@ class CsrBuilder {
  public:
   explicit CsrBuilder(Int cols);
   Int cols() const { return csr_.cols; }
-  bool has(double column) const;         // a whole number in 1..cols
+  bool has(double column) const;          // a whole number in 1..cols
   void add(double column, double value);  // requires has(column)
   void end_row();
   // The rows so far, without the entries after the last end_row(); unit_norm: each gets the length 1.

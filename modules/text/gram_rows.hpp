@@ -1,7 +1,8 @@
 // Sparse rows of texts from grams that are hashed to columns, weighted with their idf. Each group of grams has a given
 // share of the squared length of a row, which is 1:
 //
-//     x_c = √(share / Σ v²) v_c      with v_c = times · (ln((1 + n) / (1 + training texts with c)) + 1),     Σ over the group
+//     x_c = √(share / Σ v²) v_c      with v_c = times · (ln((1 + n) / (1 + training texts with c)) + 1),     Σ over the
+//     group
 //
 // Two passes over the texts: the first counts the training texts of each column, the second makes the rows.
 #pragma once

@@ -1,6 +1,6 @@
 -- ranks: 1
--- kbcd --sandbox: every way out of sandbox_escapes.lua is refused for its reason; and replaced functions of Lua change nothing
--- for the library.
+-- kbcd --sandbox: every way out of sandbox_escapes.lua is refused for its reason; and replaced functions of Lua change
+-- nothing for the library.
 
 local spec, shell = require "spec", require "shell"
 local test, run, succeeds, refuses, has = shell.test, shell.run, shell.succeeds, shell.refuses, shell.has
@@ -78,7 +78,8 @@ local kbcd = require "kbcd"
 if debug.getinfo or package.loaded.ffi or getfenv or not print then error("the library's globals") end
 error_of_library = error
 return kbcd.algorithm("mine", {}, function() end)]])
-  local why = refuses(sandbox .. "train --data in/data.csv --label 2 --task regress --hold-out 0 --model to/n.h5 --method in/mine.lua")
+  local why = refuses(sandbox .. "train --data in/data.csv --label 2 --task regress --hold-out 0 --model to/n.h5 "
+    .. "--method in/mine.lua")
   assert(not why.err:find("the library's globals", 1, true), why.err)
   shell.write("in/side.lua", "return getfenv == nil and debug.getinfo == nil and package.loaded.ffi == nil")
   spec.equal(succeeds(sandbox .. [[-e 'package.path = "in/?.lua;" .. package.path

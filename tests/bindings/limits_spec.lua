@@ -1,6 +1,6 @@
 -- ranks: 1
--- --limit-seconds, --limit-memory and --limit-disk against hostile code, with and without --sandbox; and a kernel without what
--- the sandbox needs.
+-- --limit-seconds, --limit-memory and --limit-disk against hostile code, with and without --sandbox; and a kernel without
+-- what the sandbox needs.
 
 local spec, shell = require "spec", require "shell"
 local test, run, refuses, succeeds, has = shell.test, shell.run, shell.refuses, shell.succeeds, shell.has
@@ -34,7 +34,8 @@ test("seconds: in compiled loops, in C++, in patterns, while it waits, on severa
   limited(before .. "--sandbox -e 'while true do end'", "limit of 2 seconds")
   limited("mkfifo unread; sleep 8 < unread & " .. before .. "-e 'while true do io.stdout:write(\"x\") end' > unread",
     "limit of 2 seconds")
-  has(run("mpi 2 --limit-seconds 3 -e 'if require(\"kbcd\").rank() == 1 then while true do end end'").err, "limit of 3 seconds")
+  has(run("mpi 2 --limit-seconds 3 -e 'if require(\"kbcd\").rank() == 1 then while true do end end'").err,
+    "limit of 3 seconds")
   spec.equal(succeeds("kbcd --limit-seconds 30 -e 'print(1)'").out, "1\n")
 end)
 
@@ -49,12 +50,12 @@ test("memory: strings, tables, matrices, vectors of C++", function()
       "local b = require('kbcd').csr_builder(10) while true do b.add(1, 1) end",
     } do
       local result = run(before:format(sandbox, code))
-      assert(result.status == 1 and result.err:find("out of memory"), code .. ": " .. result.status .. result.err .. result.out)
+      assert(result.status == 1 and result.err:find("out of memory"), code .. ": " .. result.status .. result.err)
     end
   end
   has(run(before:format("", "require('kbcd').Matrix.ones(6000, 6000)")).err, "--limit-memory", "209715200")
-  spec.equal(succeeds(before:format("--sandbox", "local M = require('kbcd').Matrix.ones(1000, 1000) print((M * M)(1, 1))")).out,
-    "1000\n")
+  local product = "local M = require('kbcd').Matrix.ones(1000, 1000) print((M * M)(1, 1))"
+  spec.equal(succeeds(before:format("--sandbox", product)).out, "1000\n")
 end)
 
 test("disk: a large file, many small files, files that are removed while they are open", function()
@@ -66,8 +67,8 @@ test("disk: a large file, many small files, files that are removed while they ar
   succeeds("rm -rf to && mkdir to")
   limited(sandbox .. [["kept = {} for i = 1, 1e9 do local f = io.open('to/x', 'w') os.remove('to/x')
     f:write(('x'):rep(2 ^ 20)) f:flush() kept[i] = f end"]], "files have grown by")
-  limited([[cd to && kbcd --limit-disk 8M -e "for i = 1, 1e9 do local f = io.open('n' .. i, 'w') f:write(('x'):rep(2 ^ 20)) end"]],
-    "files have grown by")
+  limited([[cd to && kbcd --limit-disk 8M -e "for i = 1, 1e9 do
+    local f = io.open('n' .. i, 'w') f:write(('x'):rep(2 ^ 20)) end"]], "files have grown by")
   succeeds("rm -rf to && mkdir to")
   succeeds(sandbox .. [["local f = io.open('to/x', 'w') f:write(('x'):rep(2 ^ 20)) f:close()"]])
 end)

@@ -1,6 +1,6 @@
--- Ways out of the sandbox, each refused for a reason that escapes_spec checks: { name, reason, code }. Code that gives a value
--- other than nil and false has escaped; else its error, or the message beside nil, must contain the reason ("" where there is
--- none: the value is simply not there).
+-- Ways out of the sandbox, each refused for a reason that escapes_spec checks: { name, reason, code }. Code that gives a
+-- value other than nil and false has escaped; else its error, or the message beside nil, must contain the reason ("" where
+-- there is none: the value is simply not there).
 return {
   -- Programs and native code.
   { "a program", "os.execute: not available in the sandbox", [[ return os.execute("touch to/pwned") ]] },
@@ -22,7 +22,8 @@ return {
     [[ local parts = { "\27LJ", "\2\0\0" } return load(function() return table.remove(parts, 1) end, "x", "bt") ]] },
   { "bytecode of a file", "attempt to load chunk with wrong mode", [[ return loadfile("in/chunk", "b") ]] },
   { "bytecode required", "module 'chunk' cannot be loaded",
-    [[ local path = package.path package.path = "in/?" local _, why = pcall(require, "chunk") package.path = path error(why) ]] },
+    [[ local path = package.path package.path = "in/?"
+       local _, why = pcall(require, "chunk") package.path = path error(why) ]] },
 
   -- Files elsewhere.
   { "a file", "does not let it be read", [[ return io.open("/etc/passwd") ]] },
@@ -30,7 +31,8 @@ return {
   { "a file by a symbolic link", "does not let it be read", [[ return io.open("in/link") ]] },
   { "a file by a linked folder", "does not let it be read", [[ return io.open("in/linked/passwd") ]] },
   { "a file behind a zero byte", "does not let it be read", [[ return io.open("in/data.csv\0/../../secret") ]] },
-  { "the memory of this process", "does not let it be written", [[ return io.open("/proc/self/mem", "r+") ]] },
+  { "the memory of this process", "does not let it be written",
+    [[ return io.open("/proc/self/mem", "r+") ]] },
   { "the environment of this process", "does not let it be read", [[ return io.open("/proc/self/environ") ]] },
   { "a file by /proc/self/root", "does not let it be read", [[ return io.open("/proc/self/root/etc/passwd") ]] },
   { "a file by /proc/self/fd", "does not let it be read", [[ return io.open("/proc/self/fd/1") ]] },
@@ -73,7 +75,8 @@ return {
     return getmetatable(kbcd.Model{ kernel = kbcd.kernel.rbf{ sigma = 1 }, X = X,
       coefficients = kbcd.Matrix.ones(X.local_n, 1), lambda = 1 }) ]] },
   { "the metatable of a checkpoint", "", [[ return getmetatable(require("kbcd").checkpoint("to/c", { every = 0 })) ]] },
-  { "another metatable for the library", "cannot change a protected metatable", [[ return setmetatable(require "kbcd", {}) ]] },
+  { "another metatable for the library", "cannot change a protected metatable",
+    [[ return setmetatable(require "kbcd", {}) ]] },
   { "the metatable of a file", "", [[ return getmetatable(io.stdout) or io.stdout.__index or io.stdout.__gc ]] },
   { "the methods of files", "attempt to index", [[ io.stdout.__index.write = print return true ]] },
   { "the variables of functions", "", [[ return debug.getupvalue or debug.setupvalue or debug.getregistry ]] },

@@ -1,5 +1,5 @@
-// core/confine: what code that has taken over a confined process can still do. Every attempt makes its system call itself, in
-// a child that is confined, on a thread that was there before and on one that comes after.
+// core/confine: what code that has taken over a confined process can still do. Every attempt makes its system call
+// itself, in a child that is confined, on a thread that was there before and on one that comes after.
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <boost/test/unit_test.hpp>
 #include <atomic>
+#include <boost/test/unit_test.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -64,11 +64,23 @@ std::vector<Attempt> escapes(const Folders& f, pid_t other) {
   fs::path root = f.root, in = f.in, to = f.to, secret = root / "secret";
   auto proc = "/proc/" + std::to_string(other);
   return {
-      {"execve", [] { char* none[] = {nullptr}; return long(execve("/bin/true", none, none)); }},
-      {"execveat", [] { char* none[] = {nullptr}; return syscall(SYS_execveat, AT_FDCWD, "/bin/true", none, none, 0); }},
+      {"execve",
+       [] {
+         char* none[] = {nullptr};
+         return long(execve("/bin/true", none, none));
+       }},
+      {"execveat",
+       [] {
+         char* none[] = {nullptr};
+         return syscall(SYS_execveat, AT_FDCWD, "/bin/true", none, none, 0);
+       }},
       {"fork", [] { return syscall(SYS_fork); }},
       {"vfork as clone", [] { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }},
-      {"clone3", [] { char arguments[64] = {}; return syscall(SYS_clone3, arguments, sizeof arguments); }},
+      {"clone3",
+       [] {
+         char arguments[64] = {};
+         return syscall(SYS_clone3, arguments, sizeof arguments);
+       }},
       {"a namespace", [] { return long(unshare(CLONE_NEWUSER)); }},
       {"setns", [] { return syscall(SYS_setns, 0, 0); }},
       {"chroot", [] { return long(chroot("/")); }},
@@ -84,27 +96,57 @@ std::vector<Attempt> escapes(const Folders& f, pid_t other) {
       {"files of another", [=] { return syscall(SYS_pidfd_open, other, 0); }},
       {"kill of another", [=] { return long(kill(other, SIGKILL)); }},
       {"kill of all", [] { return long(kill(-1, SIGUSR2)); }},
-      {"a queued signal", [=] { siginfo_t info{}; return syscall(SYS_rt_sigqueueinfo, other, SIGUSR2, &info); }},
+      {"a queued signal",
+       [=] {
+         siginfo_t info{};
+         return syscall(SYS_rt_sigqueueinfo, other, SIGUSR2, &info);
+       }},
       {"signals by a file's owner", [=] { return long(fcntl(STDIN_FILENO, F_SETOWN, other)); }},
       {"limits of another", [=] { return syscall(SYS_prlimit64, other, 7, nullptr, nullptr); }},
-      {"cores of another", [=] { cpu_set_t one{}; CPU_SET(0, &one); return long(sched_setaffinity(other, sizeof one, &one)); }},
+      {"cores of another",
+       [=] {
+         cpu_set_t one{};
+         CPU_SET(0, &one);
+         return long(sched_setaffinity(other, sizeof one, &one));
+       }},
       {"a TCP socket", [] { return long(socket(AF_INET, SOCK_STREAM, 0)); }},
       {"a UDP socket", [] { return long(socket(AF_INET6, SOCK_DGRAM, 0)); }},
       {"a Unix socket", [] { return long(socket(AF_UNIX, SOCK_STREAM, 0)); }},
       {"a netlink socket", [] { return long(socket(AF_NETLINK, SOCK_RAW, 0)); }},
-      {"connect", [] { sockaddr_in a{}; return long(connect(0, reinterpret_cast<sockaddr*>(&a), sizeof a)); }},
-      {"bind", [] { sockaddr_in a{}; return long(bind(0, reinterpret_cast<sockaddr*>(&a), sizeof a)); }},
+      {"connect",
+       [] {
+         sockaddr_in a{};
+         return long(connect(0, reinterpret_cast<sockaddr*>(&a), sizeof a));
+       }},
+      {"bind",
+       [] {
+         sockaddr_in a{};
+         return long(bind(0, reinterpret_cast<sockaddr*>(&a), sizeof a));
+       }},
       {"listen", [] { return long(listen(0, 1)); }},
       {"accept", [] { return long(accept(0, nullptr, nullptr)); }},
-      {"io_uring", [] { io_uring_params p{}; return syscall(SYS_io_uring_setup, 4, &p); }},
+      {"io_uring",
+       [] {
+         io_uring_params p{};
+         return syscall(SYS_io_uring_setup, 4, &p);
+       }},
       {"bpf", [] { return syscall(SYS_bpf, 0, nullptr, 0); }},
-      {"perf", [] { char a[128] = {}; return syscall(SYS_perf_event_open, a, 0, -1, -1, 0); }},
+      {"perf",
+       [] {
+         char a[128] = {};
+         return syscall(SYS_perf_event_open, a, 0, -1, -1, 0);
+       }},
       {"userfaultfd", [] { return syscall(SYS_userfaultfd, 0); }},
       {"keys", [] { return syscall(SYS_keyctl, 0, 0, 0, 0, 0); }},
       {"System V memory", [] { return long(shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600)); }},
       {"memory file", [] { return syscall(SYS_memfd_create, "x", 0); }},
-      {"typing for the terminal", [] { char c = 'x'; return long(ioctl(STDIN_FILENO, TIOCSTI, &c)); }},
-      {"memory written and executed", [] {
+      {"typing for the terminal",
+       [] {
+         char c = 'x';
+         return long(ioctl(STDIN_FILENO, TIOCSTI, &c));
+       }},
+      {"memory written and executed",
+       [] {
          void* p = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
          return p == MAP_FAILED ? -1L : 1L;
        }},

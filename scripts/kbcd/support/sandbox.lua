@@ -7,8 +7,8 @@
 
 local debug_getmetatable, debug_setmetatable, getupvalue, debug_getfenv, getregistry =
   debug.getmetatable, debug.setmetatable, debug.getupvalue, debug.getfenv, debug.getregistry
-local error, ipairs, next, pairs, pcall, rawget, rawset, select, setmetatable, tostring, type, unpack =
-  error, ipairs, next, pairs, pcall, rawget, rawset, select, setmetatable, tostring, type, unpack
+local error, ipairs, next, pcall, rawget, rawset, select, setmetatable, tostring, type, unpack =
+  error, ipairs, next, pcall, rawget, rawset, select, setmetatable, tostring, type, unpack
 local find, gsub, format, concat, io_type = string.find, string.gsub, string.format, table.concat, io.type
 
 -- f(metatable) for every metatable that can be reached from the library: through tables, functions and their variables.

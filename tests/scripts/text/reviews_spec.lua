@@ -81,8 +81,8 @@ spec.test("rows that Lua builds", function()
   spec.fails(function() kbcd.hash.murmur3(5) end, "string")
   spec.fails(function() kbcd.hash.murmur3("a", 0, 2) end, "2 bytes")
   spec.fails(function() kbcd.hash.murmur3("a", -1) end, "seed")
-  for _, first in ipairs{ 0, 8, -1, 2.5, 0 / 0, 2 ^ 60 } do
-    spec.fails(function() kbcd.hash.murmur3("a test.", 0, 1, first) end, "first")
+  for _, place in ipairs{ 0, 9, -1, 2.5, 0 / 0, 2 ^ 60 } do
+    spec.fails(function() kbcd.hash.murmur3("a test.", 0, 1, place) end, "first")
   end
   spec.fails(function() kbcd.hash.murmur3("a test.", 0, 5, 4) end, "5 bytes from byte 4", "7")
   for _, count in ipairs{ -1, 0.5, 0 / 0, 2 ^ 60 } do
