@@ -46,8 +46,9 @@ constexpr std::uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_
                                 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |
                                 LANDLOCK_ACCESS_FS_REMOVE_DIR;
 
-// Code that is loaded late (libgcc's unwinder, MPI's components) is there; nothing of it can be executed as a program.
-constexpr const char* libraries[] = {"/usr/lib", "/lib", "/lib64", "/usr/local/lib"};
+// Code that is loaded late (libgcc's unwinder, MPI's components), and MPI's messages; nothing of it can be executed as a
+// program.
+constexpr const char* libraries[] = {"/usr/lib", "/lib", "/lib64", "/usr/local/lib", "/usr/share/openmpi"};
 
 long landlock_version() {
   return syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);

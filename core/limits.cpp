@@ -28,10 +28,11 @@ namespace fs = std::filesystem;
 constexpr auto tick = std::chrono::milliseconds(50);
 constexpr std::size_t least_file = 4096;
 
-Limits limit;
-std::vector<std::string> watched;
+// Never destroyed: the thread runs to the end of the program.
+Limits& limit = *new Limits;
+std::vector<std::string>& watched = *new std::vector<std::string>;
+std::function<void(const std::string&)>& end = *new std::function<void(const std::string&)>;
 std::size_t used_before = 0;
-std::function<void(const std::string&)> end;
 
 std::string megabytes(std::size_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / (1 << 20));

@@ -81,28 +81,34 @@ int add(lua_State* L) {
   return out_of_memory(L);
 }
 
-// add_hashed(text, parts): parts = { first, last, first, last, … }, bytes of the text.
+// The bytes parts[i] to parts[i + 1] of a text, from 1; an error where they are not there.
+std::string_view part_at(lua_State* L, std::string_view text, int i) {
+  lua_rawgeti(L, 2, i);
+  lua_rawgeti(L, 2, i + 1);
+  double first = lua_tonumber(L, -2), last = lua_tonumber(L, -1), most = static_cast<double>(text.size());
+  lua_pop(L, 2);
+  if (!(first >= 1 && first <= last && last <= most && first == std::floor(first) && last == std::floor(last)))
+    luaL_error(L, "csr_builder: add_hashed: bytes within 1..%f expected, got %f to %f", most, first, last);
+  return text.substr(static_cast<std::size_t>(first) - 1, static_cast<std::size_t>(last - first) + 1);
+}
+
+// add_hashed(text, parts, together): parts = { first, last, first, last, … }.
 int add_hashed(lua_State* L) {
   auto& builder = *held<Builder>(L);
   std::string_view text = text_at(L, 1, "csr_builder: add_hashed");
   if (lua_type(L, 2) != LUA_TTABLE)
     return luaL_error(L, "csr_builder: add_hashed: a list {first, last, …} expected, got %s", luaL_typename(L, 2));
-  auto most = static_cast<double>(text.size());
-  int count = static_cast<int>(lua_objlen(L, 2));
+  double together = luaL_optnumber(L, 3, 1);
+  if (!(together >= 1 && together <= 100 && together == std::floor(together)))
+    return luaL_error(L, "csr_builder: add_hashed: together: a whole number from 1 to 100 expected, got %f", together);
+  int numbers = 2 * static_cast<int>(together), count = static_cast<int>(lua_objlen(L, 2));
   bool full = false;
-  for (int i = 1; i + 1 <= count && !full; i += 2) {
-    lua_rawgeti(L, 2, i);
-    lua_rawgeti(L, 2, i + 1);
-    double first = lua_tonumber(L, -2), last = lua_tonumber(L, -1);
-    lua_pop(L, 2);
-    bool inside = first >= 1 && first <= last && last <= most && first == std::floor(first) && last == std::floor(last);
-    if (!inside)
-      return luaL_error(L, "csr_builder: add_hashed: bytes within 1..%f expected, got %f to %f", most, first, last);
-    auto from = static_cast<std::size_t>(first) - 1, to = static_cast<std::size_t>(last);
-    auto h = static_cast<std::int32_t>(murmur3(text.substr(from, to - from), 0));
-    Int column = std::abs(static_cast<Int>(h)) % builder.cols() + 1;
+  for (int i = 1; i + numbers - 1 <= count && !full; i += numbers) {
+    std::uint32_t h = 0;
+    for (int k = i; k < i + numbers; k += 2) h = murmur3(part_at(L, text, k), h);
+    auto signed_hash = static_cast<Int>(static_cast<std::int32_t>(h));
     try {
-      builder.add(static_cast<double>(column), h < 0 ? -1 : 1);
+      builder.add(static_cast<double>(std::abs(signed_hash) % builder.cols() + 1), signed_hash < 0 ? -1 : 1);
     } catch (const std::exception&) {
       full = true;
     }
@@ -115,8 +121,9 @@ void bind_builder(sol::state_view lua, sol::table kbcd) {
       "Builds this rank's rows of a sparse DataSet: b.add(column, value) for each entry of a row (columns from 1, in any\n"
       "order; repeated columns are summed), b.end_row(), and at last b.finish(n [, options]), where n counts the rows of all\n"
       "ranks. options: unit_norm = false; dtype = \"f32\". All ranks call finish. b.add_hashed(text, {first, last, first,\n"
-      "last, ...}) adds 1 or -1 for each part of a text, bytes first to last counted from 1, in the column and with the\n"
-      "sign of its hash, as Documents:hash does: one call for many entries.",
+      "last, ...} [, together]) adds 1 or -1 for each part of a text, bytes first to last counted from 1, in the column and\n"
+      "with the sign of its hash, as Documents:hash does: one call for many entries. together = 1: so many parts are one\n"
+      "entry, in which the hash of a part is the seed of the next.",
       [](sol::this_state L, Int cols) {
         auto builder = std::make_shared<CsrBuilder>(cols);
         sol::table table(L, sol::create);

@@ -87,7 +87,8 @@ FaultsEndProcess::FaultsEndProcess() {
 
 void FaultsEndProcess::begin(int rank) {
   std::string text = fmt::format(
-      "kbcd: rank {} ends by a memory fault: an error of kbcd or of a library that it uses. Please report it.\n", rank);
+      "kbcd: rank {} ends by a fault in the program: an error of kbcd or of a library that it uses. Please report it.\n",
+      rank);
   text.copy(fault_message, sizeof fault_message - 1);
   static char stack[64 << 10];  // of its own: the fault may be that the stack is full
   stack_t alternative{};

@@ -20,20 +20,24 @@ bool CsrBuilder::has(double column) const {
 
 void CsrBuilder::add(double column, double value) {
   require(has(column), "sparse rows: row {}: columns within 1..{} expected, got {}", csr_.rows + 1, csr_.cols, column);
-  row_.emplace_back(static_cast<std::int32_t>(column - 1), value);
+  require(entries_.size() < std::numeric_limits<std::uint32_t>::max(), "sparse rows: row {} has too many entries",
+          csr_.rows + 1);
+  row_.push_back(static_cast<std::uint64_t>(column - 1) << 32 | entries_.size());
+  entries_.push_back(value);
 }
 
 void CsrBuilder::end_row() {
-  std::stable_sort(row_.begin(), row_.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  std::sort(row_.begin(), row_.end());
   for (std::size_t k = 0; k < row_.size();) {
-    std::int32_t column = row_[k].first;
+    std::uint64_t column = row_[k] >> 32;
     double sum = 0;
-    for (; k < row_.size() && row_[k].first == column; ++k) sum += row_[k].second;
+    for (; k < row_.size() && row_[k] >> 32 == column; ++k) sum += entries_[row_[k] & 0xFFFFFFFF];
     if (sum == 0) continue;
-    csr_.columns.push_back(column);
+    csr_.columns.push_back(static_cast<std::int32_t>(column));
     values_.push_back(sum);
   }
   row_.clear();
+  entries_.clear();
   csr_.starts.push_back(csr_.nnz());
   ++csr_.rows;
 }

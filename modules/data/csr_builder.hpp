@@ -1,7 +1,6 @@
 // Builds sparse rows from entries that come in any order within a row: those of one column are summed, zeros dropped.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "core/csr.hpp"
@@ -21,7 +20,8 @@ class CsrBuilder {
  private:
   Csr csr_;
   std::vector<double> values_;
-  std::vector<std::pair<std::int32_t, double>> row_;  // the current one
+  std::vector<std::uint64_t> row_;  // of the current one: column << 32 | number of the entry
+  std::vector<double> entries_;
 };
 
 }  // namespace kbcd

@@ -1,10 +1,8 @@
 -- Feature hashing written in Lua, without compiling: the same matrix as Documents:hash, at a useful speed; and two variants
 -- that C++ does not have, n-grams of characters and skip-grams.
--- Lua decides which parts of a text are features; add_hashed of csr_builder hashes all parts of a text in one call, and
--- hash.murmur3 hashes a part without a copy of it.
+-- Lua decides which parts of a text are features; add_hashed of csr_builder hashes all parts of a text in one call.
 
 local kbcd = require "kbcd"
-local murmur3 = kbcd.hash.murmur3
 
 local parser = kbcd.arguments("examples/lua_hashing", "Feature hashing in Lua beside that in C++: speed and fingerprints.")
 parser:argument("reviews", "Lines of label<TAB>text, plain or .gz (made up, if not given)."):args("?")
@@ -23,11 +21,10 @@ end
 -- Where the words begin and end, in bytes; there are `count` of them, with single blanks between.
 local function bounds(text)
   local starts, ends, count, begin = {}, {}, 0, 1
-  for i = 1, #text + 1 do
-    if (i > #text or text:byte(i) == 32) and i > begin then
-      count = count + 1
-      starts[count], ends[count], begin = begin, i - 1, i + 1
-    end
+  while begin <= #text do
+    local blank = text:find(" ", begin, true) or #text + 1
+    count = count + 1
+    starts[count], ends[count], begin = begin, blank - 1, blank + 1
   end
   return starts, ends, count
 end
@@ -51,13 +48,13 @@ end
 
 local function skip_grams(text, builder)  -- pairs of words with up to two others between them
   local starts, ends, count = bounds(text)
+  local parts, n = {}, 0
   for i = 1, count do
-    local first = murmur3(text, 0, ends[i] - starts[i] + 1, starts[i])
     for j = i + 1, math.min(i + 3, count) do
-      local h = murmur3(text, first, ends[j] - starts[j] + 1, starts[j])  -- the first word is the seed of the second
-      builder.add(h % columns + 1, h < 2 ^ 31 and 1 or -1)
+      parts[n + 1], parts[n + 2], parts[n + 3], parts[n + 4], n = starts[i], ends[i], starts[j], ends[j], n + 4
     end
   end
+  builder.add_hashed(text, parts, 2)
 end
 
 kbcd.command("examples/lua_hashing", function()

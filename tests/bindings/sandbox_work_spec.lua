@@ -55,7 +55,7 @@ for name, sandboxed in pairs(launchers) do
 local kbcd = require "kbcd"
 local X, y, classes = kbcd.load("in/data.csv", { label = 3 })
 assert(#classes == 2 and X.n == 60 and y.n == 60)
-local kernel = kbcd.kernel.custom{ name = "mine", metric = "euclidean", kappa = function(D) return D:scale(-1):exp() end }
+local kernel = kbcd.kernel.custom{ name = "mine", metric = "sqeuclidean", kappa = function(D) return D:scale(-1):exp() end }
 local J = kbcd.centers.rpcholesky(X, 5, kernel)
 assert(#J == 5)
 local Y, last = kbcd.Matrix.ones(X.local_n, 1)

@@ -90,6 +90,18 @@ spec.test("rows that Lua builds", function()
   end
   local row = kbcd.csr_builder(2 ^ 20)
   row.add_hashed("one two", { 1, 3, 5, 7 })
+  row.add_hashed("one two", { 1, 3, 5, 7 }, 2)
+  row.end_row()
+  local murmur3, expected = kbcd.hash.murmur3, {}
+  for _, h in ipairs{ murmur3("one"), murmur3("two"), murmur3("two", murmur3("one")) } do
+    if h < 2 ^ 31 then expected[h % 2 ^ 20 + 1] = 1 else expected[(2 ^ 32 - h) % 2 ^ 20 + 1] = -1 end
+  end
+  if kbcd.size() == 1 then
+    local made = row.finish(1, { dtype = "f64" }):to_dense().rows
+    for column, value in pairs(expected) do spec.equal(made(1, column), value) end
+    spec.equal(made:clone():abs():sum(), 3)
+  end
+  spec.fails(function() row.add_hashed("one two", { 1, 3 }, 0) end, "together")
   for _, parts in ipairs{ { 0, 3 }, { 1, 8 }, { 3, 2 }, { 1.5, 3 }, { "a", "b" }, { -2 ^ 40, 3 }, { 1, 2 ^ 60 } } do
     spec.fails(function() row.add_hashed("one two", parts) end, "bytes within 1..7")
   end
