@@ -46,8 +46,8 @@ constexpr std::uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_
                                 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |
                                 LANDLOCK_ACCESS_FS_REMOVE_DIR;
 
-// Code that is loaded late (libgcc's unwinder, MPI's components), and MPI's messages; nothing of it can be executed as a
-// program.
+// Code that is loaded late (libgcc's unwinder, MPI's components), and MPI's messages; nothing of it can be executed as
+// a program.
 constexpr const char* libraries[] = {"/usr/lib", "/lib", "/lib64", "/usr/local/lib", "/usr/share/openmpi"};
 
 long landlock_version() {

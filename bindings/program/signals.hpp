@@ -20,9 +20,9 @@ class SignalsStopScript {
   SignalsStopScript(const SignalsStopScript&) = delete;
 };
 
-// Made before MPI starts. From begin() on, a fault (SIGSEGV and the like) ends the process at once with a line that says
-// so: MPI's own handlers print a backtrace, for which they may wait for ever for a lock that the faulty code holds. What
-// was handled before MPI (by a sanitizer) stays so.
+// Made before MPI starts. From begin() on, a fault (SIGSEGV and the like) ends the process at once with a line that
+// says so: MPI's own handlers print a backtrace, for which they may wait for ever for a lock that the faulty code
+// holds. What was handled before MPI (by a sanitizer) stays so.
 class FaultsEndProcess {
  public:
   FaultsEndProcess();

@@ -13,6 +13,7 @@ for i = 1, 60 do
 end
 shell.write("in/data.csv", table.concat(rows, "\n") .. "\n")
 shell.write("in/t.tsv", table.concat(texts, "\n") .. "\n")
+shell.write("in/pictures-idx3-ubyte", "\0\0\8\3\0\0\0\4\0\0\0\3\0\0\0\3" .. ("\1\2\3"):rep(12))
 shell.write("in/neighbour.lua", "return { rate = 0.5 }")
 shell.write("in/mine.lua", [[
 local kbcd = require "kbcd"
@@ -42,7 +43,8 @@ for name, sandboxed in pairs(launchers) do
     for method in succeeds("kbcd methods").out:gmatch("([%w_]+) [^\n]*\n") do methods[#methods + 1] = method end
     assert(#methods >= 5, #methods)
     for _, method in ipairs(methods) do
-      local common = "train --data in/data.csv --label 3 --hold-out 0.2 --sigma 0.2 --lambda 1e-2 --epochs 2 --model to/m.h5 --method "
+      local common = "train --data in/data.csv --label 3 --hold-out 0.2 --sigma 0.2 --lambda 1e-2 --epochs 2 "
+        .. "--model to/m.h5 --method "
       succeeds((sandboxed:gsub("%-%-sandbox.*", "")) .. common:gsub("to/m.h5", "to/plain.h5") .. method)
       succeeds(sandboxed .. common .. method)
       succeeds(sandboxed .. "predict --model to/m.h5 --x in/data.csv --label 3 --out to/p.csv")
@@ -59,7 +61,7 @@ local kernel = kbcd.kernel.custom{ name = "mine", metric = "sqeuclidean", kappa 
 local J = kbcd.centers.rpcholesky(X, 5, kernel)
 assert(#J == 5)
 local Y, last = kbcd.Matrix.ones(X.local_n, 1)
-for step in kbcd.nystrom(X, Y, { kernel = kernel, centers = J, lambda = 1e-3, epochs = 2 }) do last = step end
+for step in kbcd.nystrom(X, Y, { kernel = kernel, p = 5, centers = J, lambda = 1e-3, epochs = 2 }) do last = step end
 assert(last.model:fitted()[1].nrows == X.local_n)
 local docs = kbcd.text.read("in/t.tsv", { format = "tsv" })
 local H = docs:hash{ columns = 64, ngrams = 2 }
@@ -70,6 +72,8 @@ local builder = kbcd.csr_builder(8)
 for text in docs:words() do builder.add_hashed(text, { 1, #text }) builder.end_row() end
 assert(builder.finish(docs.n).n == 60)
 assert(kbcd.features.fourier or kbcd.features)
+local images = kbcd.vision.load("in/pictures-idx3-ubyte")
+assert(images.n == 4, images)
 local names = 0
 for key, value in pairs(kbcd) do names = names + 1 assert(type(key) == "string" and value ~= nil) end
 assert(names > 40 and next(kbcd.hash) == "murmur3")
