@@ -1,15 +1,10 @@
 #include "core/access.hpp"
 
-#include <fcntl.h>
-#include <linux/landlock.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <vector>
 
+#include "core/confine.hpp"
 #include "core/error.hpp"
 
 namespace kbcd::access {
@@ -67,42 +62,6 @@ void check(const std::string& path, const fs::path& place, bool write) {
        writable.empty() ? "no folder" : writable);
 }
 
-void add_rule(int rules, const std::string& folder, std::uint64_t rights) {
-  int descriptor = open(folder.c_str(), O_PATH | O_CLOEXEC);
-  if (descriptor < 0) return;
-  landlock_path_beneath_attr rule{};
-  rule.allowed_access = rights;
-  rule.parent_fd = descriptor;
-  syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-  close(descriptor);
-}
-
-// Restricts this thread and the threads that it starts, as far as the kernel supports it. System folders that libraries
-// and MPI need stay readable; nothing can be executed.
-void restrict_by_kernel() {
-  long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  if (version < 1) return;
-  constexpr std::uint64_t read = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-  constexpr std::uint64_t since_2 = 1 << 13, since_3 = 1 << 14;  // a rename into another folder; truncate
-  std::uint64_t write = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG;
-  if (version >= 2) write |= since_2;
-  if (version >= 3) write |= since_3;
-  constexpr std::uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
-                                  LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
-                                  LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |
-                                  LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR;
-  landlock_ruleset_attr handled{};
-  handled.handled_access_fs = read | write | never;
-  int rules = static_cast<int>(syscall(SYS_landlock_create_ruleset, &handled, sizeof handled.handled_access_fs, 0));
-  if (rules < 0) return;
-  for (const char* folder : {"/usr", "/lib", "/lib64", "/etc", "/proc", "/sys"}) add_rule(rules, folder, read);
-  add_rule(rules, "/dev", read | LANDLOCK_ACCESS_FS_WRITE_FILE);
-  add_rule(rules, "/dev/shm", read | write);
-  for (auto& folder : folders) add_rule(rules, folder.path, folder.write ? read | write : read);
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) syscall(SYS_landlock_restrict_self, rules, 0);
-  close(rules);
-}
-
 }  // namespace
 
 void allow(const std::string& folder, bool write) {
@@ -112,10 +71,20 @@ void allow(const std::string& folder, bool write) {
   folders.push_back({place, write});
 }
 
-void restrict() {
+std::vector<std::string> writable_folders() {
+  std::vector<std::string> list;
+  for (auto& folder : folders)
+    if (folder.write) list.push_back(folder.path);
+  return list;
+}
+
+void restrict(const std::string& cleaned) {
   if (is_restricted) return;
   is_restricted = true;
-  restrict_by_kernel();
+  std::vector<confine::Place> places;
+  for (auto& folder : folders) places.push_back({folder.path, folder.write ? confine::Use::write : confine::Use::read});
+  if (!cleaned.empty()) places.push_back({cleaned, confine::Use::remove});
+  confine::enter(places);
 }
 
 void reading(const std::string& path) {

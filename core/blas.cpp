@@ -250,6 +250,17 @@ void set_threads(int threads) {
   openblas_set_num_threads(threads);
 }
 
+void start_threads() {
+  constexpr Int small = 64, large = 512;
+#pragma omp parallel
+  {
+    Matrix a = Matrix::zeros(small, small);
+    product(a, a);
+  }
+  Matrix a = Matrix::zeros(large, large);
+  product(a, a);
+}
+
 std::string version() {
   std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE …"
   auto start = config.find(' ');

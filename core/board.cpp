@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/confine.hpp"
 
 namespace kbcd::board {
 namespace {
@@ -38,9 +40,10 @@ Slot& mine() {
   return all[here];
 }
 
-// The state of a process in the system: 'T' is stopped, 'Z' and 0 have ended.
+// The state of a process in the system: 'T' is stopped, 'Z' and 0 have ended; '?' where /proc is closed (confine.hpp).
 char process_state(int pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  if (!file && errno == EACCES) return '?';
   std::string line;
   if (!std::getline(file, line)) return 0;
   auto name_end = line.rfind(')');
@@ -141,6 +144,7 @@ void start(Slot* shared, int count, int own, std::function<void(const std::strin
   stopping = false;
   sigset_t every, before;  // signals are for the main thread
   sigfillset(&every);
+  sigdelset(&every, confine::signal_of_threads());
   pthread_sigmask(SIG_SETMASK, &every, &before);
   thread = new std::thread(watch);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

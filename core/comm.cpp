@@ -1,9 +1,11 @@
 #include "core/comm.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -23,6 +25,7 @@ board::Slot* slots = nullptr;  // of the ranks of this machine; the first one's 
 MPI_Comm check_comm = MPI_COMM_NULL;
 bool is_checking = true;
 std::string (*call_sites)() = nullptr;
+volatile int status_of_end = 0;
 std::atomic<void (*)()> last_act = nullptr;
 
 void act_last() {
@@ -60,7 +63,11 @@ void start_board() {
 }  // namespace
 
 Session::Session(int* argc, char*** argv, bool isolated) {
-  if (isolated) setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 1);
+  if (isolated) {
+    setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 1);
+    // The memory that ranks share is a file, which MPI removes at the end: not in /dev/shm, where others have theirs.
+    if (!job_folder().empty()) setenv("OMPI_MCA_btl_vader_backing_directory", job_folder().c_str(), 1);
+  }
   // Alone, without mpirun, there is no need for Open MPI's daemon, nor for its folder: all programs that run alone
   // would share it, and one that ends removes it from under one that begins.
   if (!std::getenv("OMPI_COMM_WORLD_SIZE")) {
@@ -77,6 +84,11 @@ Session::Session(int* argc, char*** argv, bool isolated) {
 
 Session::~Session() {
   finish();
+}
+
+std::string job_folder() {
+  const char* folder = std::getenv("OMPI_MCA_orte_jobfam_session_dir");
+  return folder ? folder : "";
 }
 
 int rank() {
@@ -198,6 +210,34 @@ void abort(const std::string& message, int status) {
   std::fflush(nullptr);
   if (rank_count > 1) MPI_Abort(MPI_COMM_WORLD, status);
   _exit(status);
+}
+
+void end_now(const std::string& message, int status) {
+  bool first = !slots || slots[0].failures.fetch_add(1) == 0;
+  status_of_end = status;
+  std::signal(SIGALRM, [](int) { _exit(status_of_end); });
+  alarm(first ? 5 : 10);  // whatever happens below: the script may hold the locks of stdout, of malloc and of MPI
+  act_last();
+  if (first) {
+    std::string line = message + "\n";
+    pollfd errors{STDERR_FILENO, POLLOUT, 0};
+    if (poll(&errors, 1, 1000) == 1 && write(STDERR_FILENO, line.data(), line.size()) < 0) _exit(status);
+    if (ftrylockfile(stdout) == 0) std::fflush(stdout);
+    if (rank_count > 1) MPI_Abort(MPI_COMM_WORLD, status);
+  } else {
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+  }
+  _exit(status);
+}
+
+void connect_all() {
+  // The k-th neighbour of every rank at a time; large enough that MPI also sets up what it needs for large messages.
+  constexpr int count = 1 << 20;
+  std::vector<char> to(count), from(count);
+  for (int k = 1; k < rank_count; ++k)
+    MPI_Sendrecv(to.data(), count, MPI_CHAR, (this_rank + k) % rank_count, 0, from.data(), count, MPI_CHAR,
+                 (this_rank + rank_count - k) % rank_count, 0, check_comm, MPI_STATUS_IGNORE);
+  MPI_Barrier(check_comm);
 }
 
 void exit(int status) {

@@ -32,6 +32,7 @@ inline Layout layout(Int n) {
   return {n, size()};
 }
 std::string version();
+std::string job_folder();  // where mpirun keeps the files of this job on this machine; empty without mpirun
 
 bool checking();  // on by default where there are several ranks
 void set_checking(bool on);
@@ -98,6 +99,11 @@ void end_of_script();
 [[noreturn]] void abort(const std::string& message, int status = 1);
 // What abort and exit do first, on any thread: the terminal gets its mode back.
 void on_abort(void (*act)());
+// The same from another thread, while this one may hold any lock: within ten seconds the process ends.
+[[noreturn]] void end_now(const std::string& message, int status);
+// Lets every rank exchange a message with every other: MPI opens connections when they are first used, which a confined
+// process (confine.hpp) cannot.
+void connect_all();
 // Exits with a status: in good order when it is 0 (all ranks call it), else ending the whole job.
 [[noreturn]] void exit(int status);
 

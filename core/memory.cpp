@@ -3,6 +3,7 @@
 #include <omp.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -27,6 +28,8 @@ constexpr std::size_t recycled_from = std::size_t{1} << 20;  // smaller buffers 
 // the kernel may need more time to find huge pages for it than the arithmetic takes.
 constexpr std::size_t huge_page = std::size_t{2} << 20, huge_up_to = std::size_t{160} << 20;
 
+std::size_t limit_bytes = 0;  // no limit: 0
+
 struct Pool {
   struct Spare {
     void* data;
@@ -39,9 +42,11 @@ struct Pool {
   std::thread::id main_thread = std::this_thread::get_id();
 
   // Frees spare buffers, the longest unused first, until `bytes` more stay within the budget, or within the largest
-  // amount ever in use.
+  // amount ever in use; and in any case within the limit.
   void make_way(std::size_t bytes) {
-    while (!spares.empty() && in_use + spare_bytes + bytes > std::max(most_in_use, memory::budget())) {
+    std::size_t most = std::max(most_in_use, memory::budget());
+    if (limit_bytes > 0) most = std::min(most, limit_bytes);
+    while (!spares.empty() && in_use + spare_bytes + bytes > most) {
       std::free(spares.front().data);
       spare_bytes -= spares.front().capacity;
       spares.erase(spares.begin());
@@ -120,6 +125,9 @@ Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
     std::size_t unit = bytes >= recycled_from && bytes <= huge_up_to ? huge_page : alignment;
     capacity_ = (bytes + unit - 1) / unit * unit;
     p.make_way(capacity_);
+    require(limit_bytes == 0 || p.in_use + capacity_ <= limit_bytes,
+            "out of memory: {} more bytes were asked for while {} are in use, and --limit-memory is {}", bytes,
+            p.in_use, limit_bytes);
     data_ = std::aligned_alloc(unit, capacity_);
     if (!data_) fail("out of memory: {} more bytes were asked for while {} are in use", bytes, p.in_use);
     if (unit == huge_page) madvise(data_, capacity_, MADV_HUGEPAGE);
@@ -162,11 +170,15 @@ std::size_t in_use() {
 }
 
 std::size_t resident_peak() {
-  return number_after("/proc/self/status", "VmHWM:") << 10;
+  if (std::size_t kilobytes = number_after("/proc/self/status", "VmHWM:")) return kilobytes << 10;
+  rusage usage{};  // in the sandbox, /proc is closed
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) << 10;
 }
 
 std::size_t available() {
   std::size_t machine = number_after("/proc/meminfo", "MemAvailable:") << 10;
+  if (machine == 0) machine = sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);  // in the sandbox, /proc is closed
   return std::min({machine, left_by_groups(), left_by_limit()});
 }
 
@@ -176,6 +188,14 @@ std::size_t budget() {
 
 void set_budget(std::size_t bytes) {
   budget_bytes() = bytes;
+}
+
+std::size_t limit() {
+  return limit_bytes;
+}
+
+void set_limit(std::size_t bytes) {
+  limit_bytes = bytes;
 }
 
 bool reserve(std::size_t bytes, std::size_t spare) {

@@ -41,6 +41,8 @@ std::size_t available();      // memory that is free here, or that a cgroup or u
 
 std::size_t budget();  // bytes that blocks, Grams and factors kept by this process may take together
 void set_budget(std::size_t bytes);
+std::size_t limit();  // --limit-memory: beyond it, buffers are refused; 0: no limit
+void set_limit(std::size_t bytes);
 // Reserves `bytes` of the budget, if these and `spare` more bytes are left of it.
 bool reserve(std::size_t bytes, std::size_t spare = 0);
 void unreserve(std::size_t bytes);

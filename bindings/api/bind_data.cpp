@@ -4,6 +4,7 @@
 
 #include "bindings/glue/values.hpp"
 #include "core/timers.hpp"
+#include "modules/data/csr_builder.hpp"
 #include "modules/data/distribute.hpp"
 #include "modules/data/loader.hpp"
 
@@ -48,46 +49,25 @@ void bind_loaders(sol::state_view lua, sol::table kbcd) {
 }
 
 // Sparse rows from entries in any order within a row; those of one column are summed, zeros dropped.
-Csr csr_from_entries(Int cols, const Matrix& starts, const Matrix& columns, const Matrix& values, bool unit_norm) {
+Csr csr_from_entries(Int cols, const Matrix& starts, const Matrix& columns, const Matrix& values, DType dtype,
+                     bool unit_norm) {
   for (auto& [name, m] : {std::pair("starts", starts), {"columns", columns}, {"values", values}})
     require(m.rows() == 1 && m.dtype() == DType::f64, "Csr: {}: one row of f64 expected, got {} of {}", name, m.shape(),
             kbcd::name(m.dtype()));
   Matrix whole[] = {starts.contiguous(DType::f64), columns.contiguous(DType::f64), values.contiguous(DType::f64)};
-  Csr csr;
-  csr.rows = starts.cols() - 1, csr.cols = cols;
-  require(csr.rows >= 0 && columns.cols() == values.cols(), "Csr: rows + 1 starts, as many columns as values expected");
+  Int rows = starts.cols() - 1;
+  require(rows >= 0 && columns.cols() == values.cols(), "Csr: rows + 1 starts, as many columns as values expected");
   const double *s = whole[0].view<double>().data, *c = whole[1].view<double>().data, *v = whole[2].view<double>().data;
-  require(s[0] == 0 && s[csr.rows] == static_cast<double>(columns.cols()), "Csr: starts from 0 to {} expected",
+  require(s[0] == 0 && s[rows] == static_cast<double>(columns.cols()), "Csr: starts from 0 to {} expected",
           columns.cols());
-  std::vector<std::pair<double, double>> row;
-  std::vector<double> kept;
-  for (Int i = 0; i < csr.rows; ++i) {
-    require(s[i] <= s[i + 1] && s[i + 1] <= s[csr.rows] && s[i] == std::floor(s[i]),
-            "Csr: row {} ends before it starts", i + 1);
-    row.clear();
-    for (auto e = static_cast<Int>(s[i]); e < static_cast<Int>(s[i + 1]); ++e) {
-      require(c[e] >= 1 && c[e] <= static_cast<double>(cols) && c[e] == std::floor(c[e]),
-              "Csr: row {}: columns within 1..{} expected, got {}", i + 1, cols, c[e]);
-      row.emplace_back(c[e], v[e]);
-    }
-    std::sort(row.begin(), row.end(), [](auto& a, auto& b) { return a.first < b.first; });
-    Int begin = csr.nnz();
-    double largest = 0, squares = 0;  // of entries whose largest is 1, since squares of any may overflow or vanish
-    for (std::size_t k = 0; k < row.size();) {
-      double column = row[k].first, sum = 0;
-      for (; k < row.size() && row[k].first == column; ++k) sum += row[k].second;
-      if (sum == 0) continue;
-      csr.columns.push_back(static_cast<std::int32_t>(column - 1));
-      kept.push_back(sum);
-      largest = std::max(largest, std::abs(sum));
-    }
-    for (Int e = begin; e < csr.nnz() && unit_norm; ++e) kept[e] /= largest, squares += kept[e] * kept[e];
-    for (Int e = begin; e < csr.nnz() && unit_norm; ++e) kept[e] /= std::sqrt(squares);
-    csr.starts.push_back(csr.nnz());
+  CsrBuilder builder(cols);
+  for (Int i = 0; i < rows; ++i) {
+    require(s[i] <= s[i + 1] && s[i + 1] <= s[rows] && s[i] == std::floor(s[i]), "Csr: row {} ends before it starts",
+            i + 1);
+    for (auto e = static_cast<Int>(s[i]); e < static_cast<Int>(s[i + 1]); ++e) builder.add(c[e], v[e]);
+    builder.end_row();
   }
-  csr.values = Matrix(1, csr.nnz(), DType::f64);
-  std::copy(kept.begin(), kept.end(), csr.values.view<double>().data);
-  return csr;
+  return builder.finish(dtype, unit_norm);
 }
 
 void bind_csr(sol::state_view lua, sol::table kbcd) {
@@ -102,13 +82,10 @@ void bind_csr(sol::state_view lua, sol::table kbcd) {
   def(lua, kbcd, "Csr(cols, starts, columns, values [, dtype, unit_norm])",
       "Sparse rows for DataSet.local_part: row i has values[starts[i] + 1 .. starts[i + 1]] in the columns (from 1) of the\n"
       "same places. Three Matrices of one row, f64. The columns of a row may be in any order; values of one column are added.\n"
-      "unit_norm = false (true: each row is scaled to length 1). csr_builder makes the three matrices.",
+      "unit_norm = false (true: each row is scaled to length 1). csr_builder takes entries one by one.",
       [](Int cols, const Matrix& starts, const Matrix& columns, const Matrix& values, sol::optional<DType> dtype,
          sol::optional<bool> unit_norm) {
-        require(cols >= 1 && cols <= std::numeric_limits<std::int32_t>::max(),
-                "Csr: 1..2^31 - 1 columns expected, got {}", cols);
-        return csr_from_entries(cols, starts, columns, values, unit_norm.value_or(false))
-            .to(dtype.value_or(DType::f32));
+        return csr_from_entries(cols, starts, columns, values, dtype.value_or(DType::f32), unit_norm.value_or(false));
       });
 }
 

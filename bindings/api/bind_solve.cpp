@@ -5,6 +5,7 @@
 #include "core/comm.hpp"
 #include "core/elementwise.hpp"
 #include "modules/solve/factor.hpp"
+#include "modules/solve/pivots.hpp"
 
 namespace kbcd::lua {
 
@@ -63,6 +64,11 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
                      h.shape(), factor.jitter());
         return factor.solve(b);
       });
+
+  sol::table pivots = lua.create_table();  // for centers.rpcholesky alone
+  kbcd["pivots"] = pivots;
+  pivots["draw"] = [](const Matrix& weights, const Matrix& u) { return draw_pivots(weights, u); };
+  pivots["accept"] = [](const Matrix& h, const Matrix& d, const Matrix& u) { return accept_pivots(h, d, u); };
 }
 
 }  // namespace kbcd::lua

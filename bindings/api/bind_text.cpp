@@ -1,15 +1,9 @@
-// Text in Lua: documents from files, vocabularies, sparse matrices of n-grams and of hashed n-grams; and the hash
-// itself, for LuaJIT's FFI.
+// Text in Lua: documents from files, vocabularies, sparse matrices of n-grams and of hashed n-grams.
 #include <optional>
 
 #include "bindings/glue/columns.hpp"
 #include "modules/text/hashing.hpp"
 #include "modules/text/vocabulary.hpp"
-
-// scripts/kbcd/text/hash.lua calls it.
-extern "C" std::uint32_t kbcd_murmur3(const char* bytes, std::size_t count, std::uint32_t seed) {
-  return kbcd::murmur3({bytes, count}, seed);
-}
 
 namespace kbcd::lua {
 

@@ -205,6 +205,7 @@ void bind_features(sol::state_view lua, sol::table kbcd);
 void bind_blocks(sol::state_view lua, sol::table kbcd);
 void bind_sketch(sol::state_view lua, sol::table kbcd);
 void bind_text(sol::state_view lua, sol::table kbcd);
+void bind_sparse_rows(sol::state_view lua, sol::table kbcd);
 void bind_solve(sol::state_view lua, sol::table kbcd);
 void bind_vision(sol::state_view lua, sol::table kbcd);
 void bind_speech(sol::state_view lua, sol::table kbcd);

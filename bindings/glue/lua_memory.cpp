@@ -33,11 +33,15 @@ void limit_memory(lua_State* L) {
   limited.allocate = lua_getallocf(L, &limited.data);
   limited.used = static_cast<std::size_t>(lua_gc(L, LUA_GCCOUNT, 0)) << 10;
   limited.limit = std::max(least, 2 * memory::budget());
+  if (memory::limit() > 0) limited.limit = std::min(limited.limit, memory::limit());
   lua_setallocf(L, allocate, nullptr);
 }
 
 std::string out_of_memory_message() {
   if (!limited.refused) return "out of memory: the system has none left for the script";
+  if (limited.limit == memory::limit())
+    return fmt::format("out of memory: the script's own tables and strings take more than {} MB (--limit-memory)",
+                       limited.limit >> 20);
   return fmt::format(
       "out of memory: the script's own tables and strings take more than {} MB (twice --memory, and at least {} MB). Does "
       "a loop\nadd to a table without end? Large data belongs into a Matrix or a DataSet.",

@@ -71,12 +71,16 @@ sol::optional<std::string> obstacle(const std::string& path) {
   return sol::nullopt;
 }
 
-// Copies the permissions of `path`, if it exists, to `other`.
+// Copies the permissions of `path`, if it exists, to `other`; by its descriptor, which the sandbox can check.
 void copy_mode(const std::string& path, const std::string& other) {
   access::writing(path);
   access::writing(other);
   struct stat status {};
-  if (stat(path.c_str(), &status) == 0) chmod(other.c_str(), status.st_mode & 07777);
+  if (stat(path.c_str(), &status) != 0) return;
+  int descriptor = open(other.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return;
+  fchmod(descriptor, status.st_mode & 07777);
+  close(descriptor);
 }
 
 // Files that this process has locked, by name; the system unlocks them when the process ends, in any way.

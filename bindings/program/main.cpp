@@ -20,6 +20,8 @@
 #include "core/blas.hpp"
 #include "core/board.hpp"
 #include "core/comm.hpp"
+#include "core/confine.hpp"
+#include "core/limits.hpp"
 #include "core/memory.hpp"
 
 namespace kbcd {
@@ -42,19 +44,25 @@ constexpr const char* usage = R"(usage: kbcd [options] [script.lua | NAME | -] [
                             ends with what each rank was about to do, rather than hang (default: yes, or $KBCD_CHECK, 0 or 1)
   --patience SECONDS        after how long a rank without a heartbeat ends the job, and a wait for others is reported
                             (default: 10; 0: never)
-  --sandbox                 for a script that you do not trust: no programs, native code or bytecode, and files only in …
+  --sandbox[=partial]       for a script that you do not trust: no programs, native code or bytecode, and files only in …
+                            (partial: also where the kernel cannot enforce all of it, with a warning)
   --allow FOLDER[:rw]       … these folders (to read, or with :rw to read and write); may be given several times
+  --limit-seconds N         the job ends after so many seconds (status 120)
+  --limit-memory SIZE       what a rank may allocate beyond what the program has at its start: an error of the script
+  --limit-disk SIZE         the job ends when its files have grown by more (status 120): those in the folders of
+                            --allow FOLDER:rw or, without --sandbox, in the current folder; no file becomes larger
   --version, --help
 )";
 
 struct CommandLine {
-  bool help = false, version = false, interactive = false, sandbox = false;
+  bool help = false, version = false, interactive = false, sandbox = false, partial = false;
   std::optional<std::string> code, script;
   std::vector<std::string> args;
   std::optional<Int> threads, seed, patience;
   std::optional<std::size_t> memory;
   std::optional<bool> check;
   std::vector<std::string> allowed;
+  limits::Limits limit;
 };
 
 Int whole_number(const std::string& option, const std::string& text, Int least, Int most) {
@@ -93,14 +101,20 @@ CommandLine parse(int argc, char** argv) {
       line.patience = whole_number(option, value(option), 0, Int{1} << 30);
     else if (option == "--memory")
       line.memory = memory::parse_size("--memory", value(option));
-    else if (option == "--sandbox")
-      line.sandbox = true;
+    else if (option == "--sandbox" || option == "--sandbox=partial")
+      line.sandbox = true, line.partial = option != "--sandbox";
     else if (option == "--allow")
       line.allowed.push_back(value(option));
+    else if (option == "--limit-seconds")
+      line.limit.seconds = static_cast<double>(whole_number(option, value(option), 1, Int{1} << 30));
+    else if (option == "--limit-memory")
+      line.limit.memory = memory::parse_size("--limit-memory", value(option));
+    else if (option == "--limit-disk")
+      line.limit.disk = memory::parse_size("--limit-disk", value(option));
     else
       fail(
           "unknown option '{}'; known: -e, -i, -, --threads, --memory, --seed, --check, --no-check, --patience, --sandbox, "
-          "--allow, --version, --help",
+          "--sandbox=partial, --allow, --limit-seconds, --limit-memory, --limit-disk, --version, --help",
           option);
   }
   if (!line.code && i < argc) line.script = argv[i++];
@@ -178,13 +192,36 @@ void allow_folders(const CommandLine& line) {
     if (line.sandbox && fs::is_directory(folder)) access::allow(folder, false);
 }
 
+void require_kernel(const CommandLine& line) {
+  std::string lacking = confine::lacking();
+  if (!line.sandbox || lacking.empty()) return;
+  require(line.partial,
+          "--sandbox: this kernel does not have {}, so that the sandbox would rest on checks within the program alone. "
+          "--sandbox=partial runs the script nevertheless",
+          lacking);
+  if (comm::rank() == 0)
+    fmt::print(stderr, "kbcd: --sandbox=partial: this kernel does not have {}; the script is not fully confined\n",
+               lacking);
+}
+
+void set_limits(const CommandLine& line) {
+  if (!line.limit.seconds && !line.limit.memory && !line.limit.disk) return;
+  if (line.limit.memory) blas::start_threads();
+  limits::set(line.limit, line.sandbox ? access::writable_folders() : std::vector<std::string>{"."},
+              [](const std::string& message) { comm::end_now("kbcd: " + message, limits::exit_status); });
+}
+
 void run(const CommandLine& line) {
+  require_kernel(line);
   set_threads(line);
   comm::set_checking(wants_check(line));
   if (line.patience) board::set_patience(static_cast<double>(*line.patience));
-  memory::set_budget(line.memory.value_or(memory::available() / 2 / comm::node_size()));
+  std::size_t budget = memory::available() / 2 / comm::node_size();
+  if (line.limit.memory) budget = std::min(budget, *line.limit.memory / 2);
+  memory::set_budget(line.memory.value_or(budget));
   if (line.seed) lua::set_default_seed(*line.seed);
   allow_folders(line);
+  set_limits(line);
   lua::State state(line.sandbox);
   lua::SignalsStopScript signals(state.get());
   if (line.code) state.run_text(*line.code, "-e", line.args);
@@ -204,10 +241,19 @@ int main(int argc, char** argv) {
   restart_with_better_choices(argv);
   pthread_setname_np(pthread_self(), "kbcd");  // in ps and top, where the restart left "exe"
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error like a full disk, not a crash
-  bool sandbox = std::any_of(argv, argv + argc, [](const char* word) { return std::string(word) == "--sandbox"; });
-  comm::Session session(&argc, &argv, sandbox);
+  CommandLine line;
+  std::exception_ptr wrong;  // reported below, when the ranks know each other
   try {
-    CommandLine line = parse(argc, argv);
+    line = parse(argc, argv);
+  } catch (...) {
+    wrong = std::current_exception();
+  }
+  if (line.sandbox) close_range(STDERR_FILENO + 1, ~0U, 0);  // what the shell left open is not the script's
+  lua::FaultsEndProcess faults;
+  comm::Session session(&argc, &argv, line.sandbox);
+  faults.begin(comm::rank());
+  try {
+    if (wrong) std::rethrow_exception(wrong);
     if (line.help || line.version) {
       if (comm::rank() == 0) fmt::print("{}", line.help ? usage : lua::versions());
     } else {

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <filesystem>
 #include <sstream>
 
 #include "bindings/glue/def.hpp"
 #include "core/access.hpp"
+#include "core/blas.hpp"
+#include "core/comm.hpp"
 
 namespace kbcd::lua {
 namespace {
@@ -177,21 +180,28 @@ int search_path(lua_State* L) {
   return 2;
 }
 
-// Modules that are loaded, and text files on package.path that may be read.
-int require_module(lua_State* L) {
+// Modules that are loaded, and text files on package.path that may be read: of the library's `package`, or of that of
+// the script, which is kept as `owner` and finds what the library's path has, too.
+int require_module(lua_State* L, const std::string& owner) {
   std::string name = text_argument(L, 1, "require");
   auto push_loaded = [&] {
-    push_kept(L, "package.loaded");
+    push_kept(L, owner + ".loaded");
     lua_getfield(L, -1, name.c_str());
     lua_remove(L, -2);
   };
   push_loaded();
   if (!lua_isnil(L, -1)) return 1;
   lua_settop(L, 1);
-  push_kept(L, "package");
-  lua_getfield(L, 2, "path");
-  lua_remove(L, 2);
-  require(lua_isstring(L, 2), "package.path must be a string");
+  for (const std::string& of : {owner, std::string("package")}) {
+    push_kept(L, of);
+    lua_pushliteral(L, "path");
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+    require(lua_type(L, -1) == LUA_TSTRING, "package.path must be a string");
+  }
+  lua_pushfstring(L, "%s;%s", lua_tostring(L, 2), lua_tostring(L, 3));
+  lua_replace(L, 2);
+  lua_settop(L, 2);
   search_path(L);
   if (lua_isnil(L, 1))
     fail("module '{}' is not available in the sandbox: {}", name, lua_isstring(L, 2) ? lua_tostring(L, 2) : "");
@@ -204,7 +214,7 @@ int require_module(lua_State* L) {
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);
     if (lua_isnil(L, -1)) lua_pushboolean(L, true);
-    push_kept(L, "package.loaded");
+    push_kept(L, owner + ".loaded");
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, name.c_str());
     lua_pop(L, 1);
@@ -214,8 +224,10 @@ int require_module(lua_State* L) {
 
 void guard_loading(sol::state_view lua) {
   sol::table package = lua["package"], loaded = package["loaded"], globals = lua.globals();
-  for (const char* name : {"ffi", "jit.util", "jit.opt", "jit.profile", "string.buffer", "table.new", "table.clear"})
+  for (const char* name : {"ffi", "jit.util", "jit.opt", "jit.profile", "string.buffer", "table.new", "table.clear"}) {
+    keep(lua, name, loaded[name]);  // alive: LuaJIT itself uses a table of ffi's when the state is closed
     loaded[name] = sol::lua_nil;
+  }
   package["preload"] = lua.create_table();
   package["cpath"] = "";
   for (const char* name : {"loaders", "searchers", "seeall", "config"}) package[name] = sol::lua_nil;
@@ -223,7 +235,7 @@ void guard_loading(sol::state_view lua) {
   keep(lua, "package", package);
   keep(lua, "package.loaded", loaded);
   replace(package, "searchpath", "package.searchpath", search_path);
-  replace(globals, "require", "require", require_module);
+  replace(globals, "require", "require", [](lua_State* L) { return require_module(L, "package"); });
   replace(globals, "load", "load", load_text);
   globals["loadstring"] = globals.get<sol::object>("load");
   replace(globals, "loadfile", "loadfile", load_file);
@@ -239,17 +251,12 @@ void keep_only(sol::state_view lua, const char* name, std::initializer_list<cons
   lua["package"]["loaded"][name] = kept;
 }
 
-// The metatables of our own types hold destructors and casts; a script gets those of its own tables alone.
-void hide_metatables(sol::state_view lua, sol::table runtime) {
+// A script gets the metatables of its own tables alone: those of our own types hold destructors and casts.
+void hide_metatables(sol::state_view lua) {
   replace(lua.globals(), "getmetatable", "getmetatable", [](lua_State* L) {
     if (lua_istable(L, 1)) return call_kept(L, "getmetatable");
     lua_pushnil(L);
     return 1;
-  });
-  runtime.for_each([](const sol::object&, const sol::object& value) {
-    if (value.get_type() != sol::type::table) return;
-    sol::optional<sol::table> metatable = value.as<sol::table>()[sol::metatable_key];
-    if (metatable) (*metatable)["__metatable"] = false;
   });
 }
 
@@ -272,6 +279,7 @@ for _, name in ipairs(require("kbcd.runtime").library.modules()) do
   if name ~= "init" and not name:find("^bench") then pcall(require, "kbcd." .. name) end
 end
 for _, name in ipairs{ "cjson", "cjson.safe", "argparse" } do pcall(require, name) end
+for name in pairs(require("kbcd.runtime").library.public) do local _ = kbcd[name] end
 )";
 
 // Loads the whole library before the guards are set, but nothing from the current folder, which may be the script's.
@@ -290,9 +298,12 @@ void load_all(sol::state_view lua) {
 
 }  // namespace
 
-void enter_sandbox(sol::state_view lua) {
+sol::table enter_sandbox(sol::state_view lua) {
   load_all(lua);
   sol::table runtime = lua["package"]["loaded"]["kbcd.runtime"];
+  constexpr const char* maker = "kbcd.support.sandbox";  // which holds the debug library: the script must not find it
+  sol::protected_function environment = lua["package"]["loaded"][maker];
+  lua["package"]["loaded"][maker] = sol::lua_nil;
   guard_files(lua["io"], lua["os"]);
   guard_loading(lua);
   keep_only(lua, "debug", {"traceback"});
@@ -304,9 +315,20 @@ void enter_sandbox(sol::state_view lua) {
     refuse(runtime["terminal"], name, std::string("terminal.") + name);
   for (const char* name : {"interruptible", "keep_session", "settle"})
     refuse(runtime["signals"], name, std::string("signals.") + name);
-  hide_metatables(lua, runtime);
+  hide_metatables(lua);
   hide_globals(lua);
-  access::restrict();
+  auto made = environment(lua.globals());
+  if (!made.valid()) throw Error(sol::error(made).what());
+  sol::table globals = made, package = globals["package"];
+  keep(lua, "script's package", package);
+  keep(lua, "script's package.loaded", package["loaded"]);
+  globals["require"] = make_function(lua, [](lua_State* L) { return require_module(L, "script's package"); });
+  // What is done once, and would need files or system calls that are closed from now on.
+  tzset();
+  blas::start_threads();
+  comm::connect_all();
+  access::restrict(comm::job_folder());
+  return globals;
 }
 
 }  // namespace kbcd::lua

@@ -136,6 +136,7 @@ State::State(bool sandbox) : sandbox_(sandbox) {
   bind_blocks(lua_, kbcd);
   bind_sketch(lua_, kbcd);
   bind_text(lua_, kbcd);
+  bind_sparse_rows(lua_, kbcd);
   bind_solve(lua_, kbcd);
   bind_vision(lua_, kbcd);
   bind_speech(lua_, kbcd);
@@ -152,11 +153,21 @@ State::State(bool sandbox) : sandbox_(sandbox) {
 // In a coroutine, whose stack still exists after an error: after a stack overflow, an error handler has no stack left.
 void State::run_loaded(int status, const std::string& script, const std::vector<std::string>& args) {
   if (status != 0) throw Error(lua_tostring(script_, -1));
-  if (sandbox_) enter_sandbox(lua_);  // the script itself has been read by now, from any folder
-  sol::table arg = lua_.create_table();
-  arg[0] = script;
-  for (auto& value : args) arg.add(value);
-  lua_["arg"] = arg;
+  sol::table globals = lua_.globals();
+  if (sandbox_) {  // the script itself has been read by now, from any folder
+    globals = enter_sandbox(lua_);
+    // Of the script, of what it loads and of coroutines that it makes.
+    globals.push(script_);
+    lua_pushvalue(script_, -1);
+    lua_setfenv(script_, 1);
+    lua_replace(script_, LUA_GLOBALSINDEX);
+  }
+  for (sol::table table : {sol::table(lua_.globals()), globals}) {  // commands of the library read its own
+    sol::table arg = lua_.create_table();
+    arg[0] = script;
+    for (auto& value : args) arg.add(value);
+    table["arg"] = arg;
+  }
   for (auto& value : args) lua_pushlstring(script_, value.data(), value.size());
   status = lua_resume(script_, lua_.lua_state(), static_cast<int>(args.size()));
   if (status != 0) throw Error(with_traceback(lua_.lua_state(), script_, status));

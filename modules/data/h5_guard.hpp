@@ -2,8 +2,11 @@
 // crash into an error; what HDF5 had open is then left alone rather than closed.
 #pragma once
 
+#include <unistd.h>
+
 #include <csetjmp>
 #include <csignal>
+#include <cstdlib>
 #include <string>
 
 #include "core/error.hpp"
@@ -22,7 +25,10 @@ class Guard {
     alternative.ss_size = sizeof stack;
     sigaltstack(&alternative, &stack_before_);
     struct sigaction action {};
-    action.sa_handler = [](int) { siglongjmp(place, 1); };
+    action.sa_handler = [](int) {
+      alarm(5);  // in case the fault has left a lock of malloc behind: then the process ends instead of waiting for it
+      siglongjmp(place, 1);
+    };
     action.sa_flags = SA_ONSTACK;
     for (int i = 0; i < 3; ++i) sigaction(signals[i], &action, &before_[i]);
   }
@@ -46,6 +52,8 @@ auto guarded(const std::string& where, const F& call) {
   Guard guard;
   if (sigsetjmp(Guard::place, 1) != 0) {
     ++crashes;
+    std::free(std::malloc(40000));  // large enough to need that lock
+    alarm(0);
     fail("{}: damaged (the HDF5 library cannot cope with it)", where);
   }
   return call();

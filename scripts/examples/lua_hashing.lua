@@ -1,65 +1,60 @@
 -- Feature hashing written in Lua, without compiling: the same matrix as Documents:hash, at a useful speed; and two variants
 -- that C++ does not have, n-grams of characters and skip-grams.
--- hash.murmur3 hashes bytes in place (a pointer and a count), csr_builder collects the entries: LuaJIT compiles both into
--- the loop.
+-- Lua decides which parts of a text are features; add_hashed of csr_builder hashes all parts of a text in one call.
 
-local ffi = require "ffi"
 local kbcd = require "kbcd"
-local murmur3 = kbcd.hash.murmur3
 
 local parser = kbcd.arguments("examples/lua_hashing", "Feature hashing in Lua beside that in C++: speed and fingerprints.")
 parser:argument("reviews", "Lines of label<TAB>text, plain or .gz (made up, if not given)."):args("?")
 local given, columns = parser:parse(arg).reviews, 2 ^ 18
 
--- The column of some bytes, from 1, and their sign: |h| mod columns for h as a signed number.
-local function place(bytes, count)
-  local h = murmur3(bytes, 0, count)
-  if h < 2 ^ 31 then return h % columns + 1, 1 end
-  return (2 ^ 32 - h) % columns + 1, -1
-end
-
--- A sparse DataSet with a row a text; features(bytes, count, add) calls add(column, sign) for each feature.
+-- A sparse DataSet with a row a text; features(text, builder) adds the features of a text.
 local function hashed(documents, features)
   local builder = kbcd.csr_builder(columns)
   for text in documents:words() do
-    features(ffi.cast("const char *", text), #text, builder.add)
+    features(text, builder)
     builder.end_row()
   end
   return builder.finish(documents.n, { unit_norm = true })
 end
 
 -- Where the words begin and end, in bytes; there are `count` of them, with single blanks between.
-local function bounds(bytes, length)
-  local starts, ends = ffi.new("int32_t[?]", length / 2 + 1), ffi.new("int32_t[?]", length / 2 + 1)
-  local count, begin = 0, 0
-  for i = 0, length do
-    if (i == length or bytes[i] == 32) and i > begin then
-      starts[count], ends[count], count, begin = begin, i, count + 1, i + 1
-    end
+local function bounds(text)
+  local starts, ends, count, begin = {}, {}, 0, 1
+  while begin <= #text do
+    local blank = text:find(" ", begin, true) or #text + 1
+    count = count + 1
+    starts[count], ends[count], begin = begin, blank - 1, blank + 1
   end
   return starts, ends, count
 end
 
-local function word_ngrams(bytes, length, add)  -- of 1 to 3 words
-  local starts, ends, count = bounds(bytes, length)
-  for i = 0, count - 1 do
-    for last = i, math.min(i + 2, count - 1) do add(place(bytes + starts[i], ends[last] - starts[i])) end
+local function word_ngrams(text, builder)  -- of 1 to 3 words
+  local starts, ends, count = bounds(text)
+  local parts, n = {}, 0
+  for i = 1, count do
+    for last = i, math.min(i + 2, count) do parts[n + 1], parts[n + 2], n = starts[i], ends[last], n + 2 end
   end
+  builder.add_hashed(text, parts)
 end
 
-local function character_ngrams(bytes, length, add)  -- of 3 to 5 bytes, across words
-  for size = 3, 5 do for i = 0, length - size do add(place(bytes + i, size)) end end
+local function character_ngrams(text, builder)  -- of 3 to 5 bytes, across words
+  local parts, n = {}, 0
+  for size = 3, 5 do
+    for i = 1, #text - size + 1 do parts[n + 1], parts[n + 2], n = i, i + size - 1, n + 2 end
+  end
+  builder.add_hashed(text, parts)
 end
 
-local function skip_grams(bytes, length, add)  -- pairs of words with up to two others between them
-  local starts, ends, count = bounds(bytes, length)
-  for i = 0, count - 1 do
-    local first = murmur3(bytes + starts[i], 0, ends[i] - starts[i])
-    for j = i + 1, math.min(i + 3, count - 1) do
-      local h = murmur3(bytes + starts[j], first, ends[j] - starts[j])  -- the first word is the seed of the second
-      add(h % columns + 1, h < 2 ^ 31 and 1 or -1)
+local function skip_grams(text, builder)  -- pairs of words with up to two others between them
+  local starts, ends, count = bounds(text)
+  local parts, n = {}, 0
+  for i = 1, count do
+    for j = i + 1, math.min(i + 3, count) do
+      parts[n + 1], parts[n + 2], parts[n + 3], parts[n + 4], n = starts[i], ends[i], starts[j], ends[j], n + 4
     end
   end
+  builder.add_hashed(text, parts, 2)
 end
 
 kbcd.command("examples/lua_hashing", function()

@@ -2,16 +2,15 @@
 -- loaded when it is first used. The list below and the files of algorithms are all of them; every name has a `help` text.
 -- Other files are internal: require "kbcd.FOLDER.FILE" reaches them, and they may change.
 
-local ffi = require "ffi"
 local runtime = require "kbcd.runtime"
 
 local folders = {
   descent = { "algorithm", "Model", "options" },
   solvers = { "KernelMatrix", "pcg" },
   centers = { "centers" },
-  data = { "labels", "classes", "scoring", "preprocess", "training_data", "row_writer", "sum_by", "csr_builder",
+  data = { "labels", "classes", "scoring", "preprocess", "training_data", "row_writer", "sum_by",
     "median_distance" },
-  text = { "hash", "gram_matrix", "made_up_reviews", "package_synopses" },
+  text = { "gram_matrix", "made_up_reviews", "package_synopses" },
   vision = { "patch_filters" },
   speech = { "speech_corpus", "recordings" },
   files = { "model_file", "checkpoint", "output_file" },
@@ -23,7 +22,7 @@ local folders = {
 }
 -- Tables of the runtime that are internal to the library.
 local own = { docs = true, terminal = true, job = true, timing = true, memory = true, library = true, files = true,
-  signals = true, kernels = true, maps = true, loaders = true }
+  signals = true, kernels = true, maps = true, loaders = true, pivots = true, gram_rows = true }
 
 local folder_of = {}
 for folder, names in pairs(folders) do for _, name in ipairs(names) do folder_of[name] = folder end end
@@ -51,7 +50,7 @@ local address = runtime.Matrix.ptr
 function runtime.Matrix:ptr()
   local good, at, stride = pcall(address, self)
   if not good then error(at, 2) end
-  return ffi.cast(self.dtype == "f32" and "float*" or "double*", at), stride
+  return require("ffi").cast(self.dtype == "f32" and "float*" or "double*", at), stride
 end
 
 -- A missing kernel.NAME, features.NAME and the like is an error that lists those that exist.

@@ -7,7 +7,6 @@
 --
 -- which draws exactly as one pivot after the other would, for the price of products with blocks. K is evaluated p n times.
 
-local ffi = require "ffi"
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
@@ -19,45 +18,6 @@ rows of the n x p factor F with F F' near K (exact in rows and columns J). It ta
 options: seed, stream = 1, b = p / 10 (drawn at a time, 1 to 256), factor = false, tol = 1e-6 of f32 and 1e-12 of f64 data:
 when the trace of K - F F' falls to tol of that of K before p pivots are found, the rest of J is drawn uniformly and adds
 nothing to F.]]
-
--- Numbers drawn i.i.d. in proportion to the weights, by their cumulative sums, and the uniform numbers to accept them by.
-local function draw(weights, count, seed, stream)
-  local n, total = weights.nrows, 0
-  local w, sums = weights:ptr(), ffi.new("double[?]", weights.nrows)
-  for i = 0, n - 1 do
-    total = total + w[i]
-    sums[i] = total
-  end
-  local rows, u = {}, Matrix.rand(count, 2, { seed = seed, stream = stream })
-  for t = 1, count do
-    local at, low, high = u(t, 1) * total, 0, n - 1
-    while low < high do
-      local middle = math.floor((low + high) / 2)
-      if sums[middle] > at then high = middle else low = middle + 1 end
-    end
-    rows[t] = low + 1
-  end
-  return rows, u
-end
-
--- Which of the draws are accepted. H is overwritten: an eliminated row leaves its column of L in place.
-local function accept(H, rows, d, u)
-  local b, accepted = #rows, {}
-  local h, stride = H:ptr()
-  for j = 0, b - 1 do
-    local pivot = h[j * stride + j]
-    if pivot > 0 and u(j + 1, 2) * d(rows[j + 1], 1) < pivot then
-      accepted[#accepted + 1] = j + 1
-      local root = math.sqrt(pivot)
-      for i = j, b - 1 do h[i * stride + j] = h[i * stride + j] / root end
-      for i = j + 1, b - 1 do
-        local left = h[i * stride + j]
-        for k = j + 1, i do h[i * stride + k] = h[i * stride + k] - left * h[k * stride + j] end
-      end
-    end
-  end
-  return Index(accepted)
-end
 
 return function(X, p, kernel, given)
   local o = options.read("centers.rpcholesky", given or {}, {
@@ -74,12 +34,13 @@ return function(X, p, kernel, given)
   local trace, round, idle = all:sum(), 0, 0
   while found < p and all:sum() > o.tol * trace and idle < 10 do
     round, idle = round + 1, idle + 1
-    local rows, u = draw(all, o.b, o.seed, o.stream * 2 ^ 16 + round % 2 ^ 16)
-    local S = Index(rows)
+    -- The first column chooses rows in proportion to their weights, the second accepts them.
+    local u = Matrix.rand(o.b, 2, { seed = o.seed, stream = o.stream * 2 ^ 16 + round % 2 ^ 16 })
+    local S = runtime.pivots.draw(all, u)
     local K_S = kbcd.KernelBlock(X, S, kernel, { keep = "none" })
     local F_S = kbcd.allreduce(kbcd.Selector(X.n, S):t() * F:cols(1, math.max(1, found)))
     local H = K_S:square():to("f64"):sub(F_S * F_S:t())
-    local picks = accept(H, rows, all, u)
+    local picks = runtime.pivots.accept(H, all:take(S), u)  -- H then holds L in the columns of these
     if #picks > p - found then picks = picks:slice(1, p - found) end
     if #picks > 0 then
       local T = S:take(picks)

@@ -1,13 +1,10 @@
 -- gram_matrix{…}: sparse rows of texts from the grams that Lua functions cut them into. Each gram is hashed to a column and
--- weighted with its idf; each group of grams (of words, of letters) has a given share of the row's squared length, which is
--- 1:
---
---     x_c = √(share / Σ v²) v_c      with v_c = times · (ln((1 + n) / (1 + training texts with c)) + 1),     Σ over the group
+-- weighted with its idf; each group of grams (of words, of letters) has a given share of the row's squared length
+-- (modules/text/gram_rows).
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
-local pointer = kbcd.Matrix.ptr  -- which scripts in the sandbox do not have
 
 runtime.docs.gram_matrix = [[gram_matrix{columns, n, group, group, ...}
 A sparse DataSet with a row a text. A group is a table: documents; cut, a function cut(text, count) that calls count(gram)
@@ -15,21 +12,13 @@ for each gram of the words of a text; share (of the squared length of a row); ra
 from the file). columns = 2^20. n: the first n documents are the training set, from which idf is computed (all). All groups
 have the same documents. All ranks call it.]]
 
--- f(number of the text, a table of column -> times for each group) for this rank's texts.
-local function each_text(groups, columns, f)
+-- For each of this rank's texts, counts the grams of every group, then calls f(number of the text).
+local function each_text(groups, rows, f)
   local texts = {}
   for g, group in ipairs(groups) do texts[g] = group.raw and group.documents:texts() or group.documents:words() end
   for i = 1, groups[1].documents.local_n do
-    local counts = {}
-    for g, group in ipairs(groups) do
-      local own = {}
-      group.cut(texts[g](), function(gram)
-        local column = kbcd.hash.murmur3(gram, g) % columns + 1
-        own[column] = (own[column] or 0) + 1
-      end)
-      counts[g] = own
-    end
-    f(groups[1].documents.first + i - 1, counts)
+    for g, group in ipairs(groups) do group.cut(texts[g](), rows.count[g]) end
+    f(groups[1].documents.first + i - 1)
   end
 end
 
@@ -57,24 +46,11 @@ return function(given)
       error(("gram_matrix: groups of the same documents expected, got %d and %d"):format(documents.n, group.documents.n), 2)
     end
   end
-  local texts_with, builder = kbcd.Matrix.zeros(1, columns), kbcd.csr_builder(columns)
-  local with = pointer(texts_with)
-  each_text(groups, columns, function(i, counts)
-    for g = 1, i <= n and #groups or 0 do
-      for c in pairs(counts[g]) do with[c - 1] = with[c - 1] + 1 end
-    end
-  end)
-  kbcd.allreduce(texts_with)
-  each_text(groups, columns, function(_, counts)
-    for g, own in ipairs(counts) do
-      local squares = 0
-      for c, times in pairs(own) do
-        own[c] = times * (math.log((1 + n) / (1 + with[c - 1])) + 1)
-        squares = squares + own[c] ^ 2
-      end
-      for c, weight in pairs(own) do builder.add(c, weight * math.sqrt(groups[g].share / squares)) end
-    end
-    builder.end_row()
-  end)
-  return builder.finish(documents.n, { unit_norm = true })
+  local shares = {}
+  for g, group in ipairs(groups) do shares[g] = group.share end
+  local rows = runtime.gram_rows(columns, shares)
+  each_text(groups, rows, function(i) rows.end_text(i <= n) end)
+  rows.end_pass(n)
+  each_text(groups, rows, rows.end_row)
+  return runtime.DataSet.local_part(documents.n, rows.finish())
 end

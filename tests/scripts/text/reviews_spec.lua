@@ -70,16 +70,41 @@ spec.test("rows that Lua builds", function()
   spec.fails(function() builder.finish(9, { norm = true }) end, "unit_norm")
   spec.fails(function() builder.finish(18) end, "rows")
   if first <= last then
-    builder.add(6, 1)
-    builder.end_row()
-    spec.fails(function() builder.finish(9) end, "1..5", "6")
+    spec.fails(function() builder.add(6, 1) end, "1..5", "6")
+    for _, column in ipairs{ 0, -1, 1.5, 0 / 0, 1 / 0, 2 ^ 40 } do
+      spec.fails(function() builder.add(column, 1) end, "1..5")
+    end
+    spec.fails(function() builder.add("1", 1) end, "two numbers")
   end
   spec.equal(kbcd.hash.murmur3("test", 0x9747b28c), 0x704b81dc)
-  local bytes = require("ffi").cast("const char *", "a test")
-  spec.equal(kbcd.hash.murmur3(bytes + 2, 0x9747b28c, 4), 0x704b81dc)
+  spec.equal(kbcd.hash.murmur3("a test.", 0x9747b28c, 4, 3), 0x704b81dc)
   spec.fails(function() kbcd.hash.murmur3(5) end, "string")
   spec.fails(function() kbcd.hash.murmur3("a", 0, 2) end, "2 bytes")
   spec.fails(function() kbcd.hash.murmur3("a", -1) end, "seed")
+  for _, place in ipairs{ 0, 9, -1, 2.5, 0 / 0, 2 ^ 60 } do
+    spec.fails(function() kbcd.hash.murmur3("a test.", 0, 1, place) end, "first")
+  end
+  spec.fails(function() kbcd.hash.murmur3("a test.", 0, 5, 4) end, "5 bytes from byte 4", "7")
+  for _, count in ipairs{ -1, 0.5, 0 / 0, 2 ^ 60 } do
+    spec.fails(function() kbcd.hash.murmur3("a", 0, count) end, "count")
+  end
+  local row = kbcd.csr_builder(2 ^ 20)
+  row.add_hashed("one two", { 1, 3, 5, 7 })
+  row.add_hashed("one two", { 1, 3, 5, 7 }, 2)
+  row.end_row()
+  local murmur3, expected = kbcd.hash.murmur3, {}
+  for _, h in ipairs{ murmur3("one"), murmur3("two"), murmur3("two", murmur3("one")) } do
+    if h < 2 ^ 31 then expected[h % 2 ^ 20 + 1] = 1 else expected[(2 ^ 32 - h) % 2 ^ 20 + 1] = -1 end
+  end
+  if kbcd.size() == 1 then
+    local made = row.finish(1, { dtype = "f64" }):to_dense().rows
+    for column, value in pairs(expected) do spec.equal(made(1, column), value) end
+    spec.equal(made:clone():abs():sum(), 3)
+  end
+  spec.fails(function() row.add_hashed("one two", { 1, 3 }, 0) end, "together")
+  for _, parts in ipairs{ { 0, 3 }, { 1, 8 }, { 3, 2 }, { 1.5, 3 }, { "a", "b" }, { -2 ^ 40, 3 }, { 1, 2 ^ 60 } } do
+    spec.fails(function() row.add_hashed("one two", parts) end, "bytes within 1..7")
+  end
 end)
 
 spec.test("RMSE by hand", function()
