@@ -8,10 +8,11 @@ namespace {
 Index from_table(sol::table table) {
   std::vector<Int> values;
   for (std::size_t i = 1; i <= table.size(); ++i) {
-    sol::optional<double> value = table[i];
-    require(value && *value == std::floor(*value) && *value >= 1, "Index: element {} is not a whole number from 1 up",
-            i);
-    values.push_back(static_cast<Int>(*value) - 1);
+    sol::object value = table[i];
+    double number = value.get_type() == sol::type::number ? value.as<double>() : 0;
+    require(number == std::floor(number) && number >= 1 && number <= 0x1p53,
+            "Index: element {} is not a whole number from 1 to 2^53", i);
+    values.push_back(static_cast<Int>(number) - 1);
   }
   return Index(std::move(values));
 }
