@@ -57,7 +57,7 @@ NgramOrders orders_of(const Options& options, const char* owner) {
   bool good = true;
   if (given->get_type() == sol::type::table) {
     auto list = given->as<sol::table>();
-    sol::optional<double> least = list[1], most = list[2];
+    auto least = list.raw_get<sol::optional<double>>(1), most = list.raw_get<sol::optional<double>>(2);
     good = least && most && list.size() == 2 && *least == std::floor(*least) && *most == std::floor(*most) &&
            std::abs(*least) <= 100 && std::abs(*most) <= 100;
     if (good) orders = {static_cast<Int>(*least), static_cast<Int>(*most)};

@@ -173,14 +173,15 @@ void refuse_unknown_fields(sol::usertype<T>& type) {
   };
 }
 
-// A table of options of which every key is known.
+// A table of options of which every key is known. Tables of a script are read raw: an error of a metamethod would pass
+// through sol2, which removes values of its own from the stack meanwhile, and take one of them for the message.
 class Options {
  public:
   Options(const char* owner, sol::optional<sol::table> table, std::vector<std::string> known);
   template <class T>
   sol::optional<T> get(const char* key) const {
     if (!table_) return sol::nullopt;
-    sol::object value = (*table_)[key];
+    auto value = table_->raw_get<sol::object>(key);
     if (value.get_type() == sol::type::lua_nil) return sol::nullopt;
     lua_State* L = table_->lua_state();
     value.push();
