@@ -49,6 +49,7 @@ SPEC      = $(AS_ROOT) KBCD=$(abspath $(BUILD))/kbcd KBCD_SOURCE=$(CURDIR) KBCD_
 
 fuzz: $(BUILD)/CMakeCache.txt
 	@tests/fuzz/run $(BUILD)/fuzz $(RUNS) $(PARSERS)
+	@ONLY=api RUNS=$(RUNS) tests/sanitize $(BUILD)
 
 sanitize: $(BUILD)/CMakeCache.txt
 	@tests/sanitize $(BUILD)

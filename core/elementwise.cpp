@@ -15,6 +15,7 @@ using Line = Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>>;
 // f(line) for every contiguous line of `a`.
 template <class F>
 void each_line(const Matrix& a, F&& f) {
+  if (a.size() == 0) return;
   dispatch(a.dtype(), [&]<class T>() {
     auto v = a.view<T>();
     parallel_for(v.lines(), a.size() * 4, [&](Int i) { f(Line<T>(v.line(i), v.length())); });
@@ -25,6 +26,7 @@ void each_line(const Matrix& a, F&& f) {
 Matrix conform(const char* what, const Matrix& a, const Matrix& b) {
   bool row = b.rows() == 1 && b.cols() == a.cols(), column = b.cols() == 1 && b.rows() == a.rows();
   if (!a.same_shape(b) && (row || column)) {
+    if (a.size() == 0) return a;
     Matrix wide(a.rows(), a.cols(), a.dtype());
     for (Int i = 0; i < (row ? a.rows() : a.cols()); ++i)
       (row ? wide.row_block(i, 1) : wide.col_block(i, 1)).copy_from(b);
@@ -40,6 +42,7 @@ Matrix conform(const char* what, const Matrix& a, const Matrix& b) {
 template <class F>
 void each_line_pair(const char* what, const Matrix& a, const Matrix& b, F&& f) {
   Matrix c = conform(what, a, b);
+  if (a.size() == 0) return;
   dispatch(a.dtype(), [&]<class T>() {
     auto v = a.view<T>(), w = c.view<T>();
     parallel_for(v.lines(), a.size(),
@@ -108,7 +111,7 @@ void apply(const Matrix& a, Unary f) {
 }
 
 void apply(const Matrix& a, const std::function<double(double)>& f) {
-  for (Int i = 0; i < a.rows(); ++i)
+  for (Int i = 0; i < a.rows() && a.cols() > 0; ++i)
     for (Int j = 0; j < a.cols(); ++j) a.set(i, j, f(a.get(i, j)));
 }
 
@@ -136,8 +139,8 @@ void shift(const Matrix& a, double term) {
   each_line(a, [&](auto x) { x += term; });
 }
 
-void add(const Matrix& a, double factor, const Matrix& b) {
-  each_line_pair("add", a, b, [&](auto x, auto y) { x += typename decltype(x)::Scalar(factor) * y; });
+void add(const Matrix& a, double factor, const Matrix& b, const char* what) {
+  each_line_pair(what, a, b, [&](auto x, auto y) { x += typename decltype(x)::Scalar(factor) * y; });
 }
 
 void multiply(const Matrix& a, const Matrix& b) {
@@ -162,6 +165,7 @@ void add_diagonal(const Matrix& a, const Matrix& terms) {
 }
 
 double sum(const Matrix& a) {
+  if (a.size() == 0) return 0;
   return total(line_results(a, [](auto x) { return x.template cast<double>().sum(); }));
 }
 
@@ -210,6 +214,7 @@ double trace(const Matrix& a) {
 }
 
 bool all_finite(const Matrix& a) {
+  if (a.size() == 0) return true;
   // NaN and Inf times 0 are NaN.
   return total(line_results(a, [](auto x) { return (x * typename decltype(x)::Scalar(0)).sum() == 0 ? 0.0 : 1.0; })) ==
          0;

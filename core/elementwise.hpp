@@ -18,8 +18,8 @@ void clamp(const Matrix& a, double low, double high);
 void fill(const Matrix& a, double value);
 void scale(const Matrix& a, double factor);  // a = factor a
 void shift(const Matrix& a, double term);    // a = a + term
-void add(const Matrix& a, double factor,
-         const Matrix& b);                                // a = a + factor b; b may also be one row or one column
+// a = a + factor b; b may also be one row or one column; `what` begins a message.
+void add(const Matrix& a, double factor, const Matrix& b, const char* what = "add");
 void multiply(const Matrix& a, const Matrix& b);          // a = a .* b; likewise
 void divide(const Matrix& a, const Matrix& b);            // a = a ./ b; likewise
 void add_diagonal(const Matrix& a, double term);          // a = a + term I

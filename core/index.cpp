@@ -108,11 +108,17 @@ Index Index::concatenate(const std::vector<Index>& parts) {
 Index Index::without(const Index& others) const {
   Int most = -1;
   for (Int value : values_) most = std::max(most, value);
+  std::vector<Int> rest;
+  rest.reserve(values_.size());
+  if (most / 64 > size() + others.size()) {  // a flag for each number would take more than the numbers
+    auto out = others.sorted();
+    for (Int value : values_)
+      if (!std::binary_search(out.begin(), out.end(), value)) rest.push_back(value);
+    return Index(std::move(rest));
+  }
   std::vector<bool> out(most + 1);
   for (Int value : others)
     if (value >= 0 && value <= most) out[value] = true;
-  std::vector<Int> rest;
-  rest.reserve(values_.size());
   for (Int value : values_)
     if (!out[value]) rest.push_back(value);
   return Index(std::move(rest));

@@ -10,13 +10,17 @@ namespace {
 std::size_t checked_bytes(Int rows, Int cols, DType dtype) {
   require(rows >= 0 && cols >= 0, "Matrix: the shape must not be negative, got {}x{}", rows, cols);
   constexpr Int most = Int{1} << 46;
-  require(cols == 0 || rows <= most / cols, "Matrix: {}x{} is more than any machine holds", rows, cols);
+  constexpr Int most_empty =
+      std::numeric_limits<std::int32_t>::max();  // loops over lines without numbers must end, too
+  bool holds = rows && cols ? rows <= most / cols : std::max(rows, cols) <= most_empty;
+  require(holds, "Matrix: {}x{} is more than any machine holds", rows, cols);
   return static_cast<std::size_t>(rows * cols) * bytes_of(dtype);
 }
 
 // to(i, j) = from(i, j) in tiles, so that a transposition reads and writes whole cache lines.
 template <class T, class U>
 void convert(View<T> to, View<U> from) {
+  if (to.rows == 0 || to.cols == 0) return;
   if (to.transposed) to = to.t(), from = from.t();
   if (!from.transposed) {
     parallel_for(to.rows, to.rows * to.cols, [&](Int i) { std::copy_n(from.line(i), to.cols, to.line(i)); });

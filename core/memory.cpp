@@ -28,7 +28,8 @@ constexpr std::size_t recycled_from = std::size_t{1} << 20;  // smaller buffers 
 // the kernel may need more time to find huge pages for it than the arithmetic takes.
 constexpr std::size_t huge_page = std::size_t{2} << 20, huge_up_to = std::size_t{160} << 20;
 
-std::size_t limit_bytes = 0;  // no limit: 0
+std::size_t limit_bytes = 0;                                 // no limit: 0
+constexpr std::size_t checked_from = std::size_t{64} << 20;  // the memory that is free is read from files of the system
 
 struct Pool {
   struct Spare {
@@ -37,20 +38,50 @@ struct Pool {
   };
   std::mutex mutex;
   std::vector<Spare> spares;
+  std::vector<Spare> held;  // released while there are holds; both belong to the main thread
+  int holds = 0;
   std::size_t in_use = 0, spare_bytes = 0, most_in_use = 0;
   void (*hook)(std::size_t) = nullptr;
   std::thread::id main_thread = std::this_thread::get_id();
+
+  void give_back(Spare buffer) {
+    std::lock_guard lock(mutex);
+    in_use -= buffer.capacity;
+    if (buffer.capacity >= recycled_from) {
+      spares.push_back(buffer);
+      spare_bytes += buffer.capacity;
+    } else {
+      std::free(buffer.data);
+    }
+  }
 
   // Frees spare buffers, the longest unused first, until `bytes` more stay within the budget, or within the largest
   // amount ever in use; and in any case within the limit.
   void make_way(std::size_t bytes) {
     std::size_t most = std::max(most_in_use, memory::budget());
     if (limit_bytes > 0) most = std::min(most, limit_bytes);
-    while (!spares.empty() && in_use + spare_bytes + bytes > most) {
-      std::free(spares.front().data);
-      spare_bytes -= spares.front().capacity;
-      spares.erase(spares.begin());
+    while (!spares.empty() && in_use + spare_bytes + bytes > most) free_one();
+  }
+
+  void free_one() {
+    std::free(spares.front().data);
+    spare_bytes -= spares.front().capacity;
+    spares.erase(spares.begin());
+  }
+
+  // Whether so many more bytes are free, the spare ones included: the system promises more than it has, and kills who
+  // uses it.
+  bool fits(std::size_t bytes) {
+    auto are_free = [&] {
+      if (bytes < recycled_from) return true;
+      if (memory::addresses_left() < bytes + memory::blas_addresses()) return false;
+      return bytes < checked_from || bytes < memory::available();
+    };
+    while (!are_free()) {
+      if (spares.empty()) return false;
+      free_one();
     }
+    return true;
   }
 };
 
@@ -97,14 +128,6 @@ std::size_t left_by_groups() {
   return left;
 }
 
-// What `ulimit -v` leaves of the addresses.
-std::size_t left_by_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return no_limit;
-  std::size_t used = number_after("/proc/self/status", "VmSize:") << 10;
-  return limit.rlim_cur - std::min<std::size_t>(limit.rlim_cur, used);
-}
-
 }  // namespace
 
 Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
@@ -128,7 +151,7 @@ Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
     require(limit_bytes == 0 || p.in_use + capacity_ <= limit_bytes,
             "out of memory: {} more bytes were asked for while {} are in use, and --limit-memory is {}", bytes,
             p.in_use, limit_bytes);
-    data_ = std::aligned_alloc(unit, capacity_);
+    if (p.fits(capacity_)) data_ = std::aligned_alloc(unit, capacity_);
     if (!data_) fail("out of memory: {} more bytes were asked for while {} are in use", bytes, p.in_use);
     if (unit == huge_page) madvise(data_, capacity_, MADV_HUGEPAGE);
   }
@@ -137,24 +160,31 @@ Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
 }
 
 Buffer::~Buffer() {
-  release();
+  if (data_) pool().give_back({data_, capacity_});
 }
 
 void Buffer::release() {
   if (!data_) return;
   auto& p = pool();
-  std::lock_guard lock(p.mutex);
-  p.in_use -= capacity_;
-  if (capacity_ >= recycled_from) {
-    p.spares.push_back({data_, capacity_});
-    p.spare_bytes += capacity_;
-  } else {
-    std::free(data_);
-  }
+  if (p.holds > 0)
+    p.held.push_back({data_, capacity_});
+  else
+    p.give_back({data_, capacity_});
   data_ = nullptr;
 }
 
 namespace memory {
+
+Hold::Hold() {
+  ++pool().holds;
+}
+
+Hold::~Hold() {
+  auto& p = pool();
+  if (--p.holds > 0) return;
+  for (auto& spare : p.held) p.give_back(spare);
+  p.held.clear();
+}
 
 void set_allocation_hook(void (*hook)(std::size_t)) {
   pool().hook = hook;
@@ -176,10 +206,21 @@ std::size_t resident_peak() {
   return static_cast<std::size_t>(usage.ru_maxrss) << 10;
 }
 
+std::size_t addresses_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return no_limit;
+  std::size_t used = number_after("/proc/self/status", "VmSize:") << 10;
+  return limit.rlim_cur - std::min<std::size_t>(limit.rlim_cur, used);
+}
+
+std::size_t blas_addresses() {
+  return omp_get_max_threads() * (std::size_t{136} << 20);
+}
+
 std::size_t available() {
   std::size_t machine = number_after("/proc/meminfo", "MemAvailable:") << 10;
   if (machine == 0) machine = sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);  // in the sandbox, /proc is closed
-  return std::min({machine, left_by_groups(), left_by_limit()});
+  return std::min({machine, left_by_groups(), addresses_left()});
 }
 
 std::size_t budget() {

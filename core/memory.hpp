@@ -21,7 +21,7 @@ class Buffer {
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   bool released() const { return data_ == nullptr && bytes_ != 0; }
-  void release();  // gives the memory back now; every view of it becomes unusable
+  void release();  // gives the memory back; every view of it becomes unusable
 
  private:
   std::size_t bytes_;
@@ -31,6 +31,14 @@ class Buffer {
 
 namespace memory {
 
+// While one lives, released memory is kept: a function that calls Lua back (a kernel, a map …) may hold pointers to it.
+class Hold {
+ public:
+  Hold();
+  ~Hold();
+  Hold(const Hold&) = delete;
+};
+
 // Called on the main thread with the size of each new buffer, so that Lua can pace its garbage collector.
 void set_allocation_hook(void (*hook)(std::size_t bytes));
 void notify(std::size_t bytes);  // calls the hook for memory that is no Buffer
@@ -38,6 +46,11 @@ void notify(std::size_t bytes);  // calls the hook for memory that is no Buffer
 std::size_t in_use();         // bytes in live buffers
 std::size_t resident_peak();  // the largest resident set of this process so far, in bytes
 std::size_t available();      // memory that is free here, or that a cgroup or ulimit leaves, in bytes
+
+// What `ulimit -v` leaves of the addresses, in bytes, and what OpenBLAS may need of them for its buffers: it tries for
+// ever to allocate one, so our own buffers leave it room.
+std::size_t addresses_left();
+std::size_t blas_addresses();
 
 std::size_t budget();  // bytes that blocks, Grams and factors kept by this process may take together
 void set_budget(std::size_t bytes);

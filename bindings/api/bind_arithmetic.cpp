@@ -104,7 +104,7 @@ void bind_operators(sol::state_view lua, Type& type) {
         if (is_number(b))
           shift(a, -b.as<double>());
         else if (b.is<Matrix>())
-          add(a, -1, b.as<Matrix&>());
+          add(a, -1, b.as<Matrix&>(), "sub");
         else
           fail("Matrix:sub: argument 1 (B): Matrix or number expected, got {}", describe(L, 2));
         return a;

@@ -19,6 +19,11 @@ std::vector<Matrix> matrices(const char* owner, sol::variadic_args args) {
   return list;
 }
 
+int checked_root(const char* owner, Int root) {
+  require(root >= 0 && root < comm::size(), "{}: a root in 0..{} expected, got {}", owner, comm::size() - 1, root);
+  return static_cast<int>(root);
+}
+
 }  // namespace
 
 void bind_comm(sol::state_view lua, sol::table kbcd) {
@@ -47,22 +52,21 @@ void bind_comm(sol::state_view lua, sol::table kbcd) {
   def(lua, kbcd, "ireduce_symmetric(A, root)",
       "Begins the sum of a symmetric Matrix over the ranks, on rank root only (half of it travels), and returns a "
       "handle\nwith wait().",
-      [](const Matrix& a, Int root) { return std::make_shared<comm::Request>(a, static_cast<int>(root)); });
+      [](const Matrix& a, Int root) {
+        return std::make_shared<comm::Request>(a, checked_root("ireduce_symmetric", root));
+      });
   def(lua, kbcd, "together(f)",
       "Calls f() on every rank. If it fails on one rank, it is an error on all. f must not call functions that all ranks call.",
       [](sol::protected_function f) {
         comm::together([&] {
           auto result = f();
-          if (result.valid()) return;
-          sol::error error = result;
-          throw Error(error.what());
+          if (!result.valid()) throw Error(error_text(result.lua_state(), result.stack_index()));
         });
       });
   def(lua, kbcd, "bcast(value [, root])",
       "Sends the value of rank `root` (0 unless given) to every rank: a Matrix in place, a string or a number as the result.",
       [](sol::this_state L, sol::object value, sol::optional<Int> root) {
-        int from = static_cast<int>(root.value_or(0));
-        require(from >= 0 && from < comm::size(), "bcast: a root in 0..{} expected, got {}", comm::size() - 1, from);
+        int from = checked_root("bcast", root.value_or(0));
         if (value.is<Matrix>()) {
           comm::bcast(value.as<Matrix&>(), from);
           return value;

@@ -66,7 +66,7 @@ void bind_features(sol::state_view lua, sol::table kbcd) {
       auto p = options.get<Int>("p");
       require(kernel && p, "{}: kernel and p expected", owner);
       sol::table own = sol::state_view(L).create_table();
-      for (auto& param : format.params) own[param.name] = table.get<sol::object>(param.name);
+      for (auto& param : format.params) own[param.name] = table.raw_get<sol::object>(param.name);
       return format.make(*kernel, *p, checked_seed(owner.c_str(), options.get<Int>("seed")), values_of(owner, own));
     });
   }

@@ -10,7 +10,7 @@ using File = std::shared_ptr<H5File>;
 std::vector<double> numbers(const char* owner, const sol::table& table) {
   std::vector<double> list;
   for (std::size_t i = 1; i <= table.size(); ++i) {
-    sol::object value = table[i];
+    auto value = table.raw_get<sol::object>(i);
     require(value.get_type() == sol::type::number, "{}: element {} of the list is not a number", owner, i);
     list.push_back(value.as<double>());
   }
@@ -53,7 +53,7 @@ void bind_tables(sol::state_view lua, sol::usertype<H5File>& type) {
       [](File f, const std::string& dataset, sol::table list) {
         std::vector<std::string> texts;
         for (std::size_t i = 1; i <= list.size(); ++i) {
-          sol::object text = list[i];
+          auto text = list.raw_get<sol::object>(i);
           require(text.get_type() == sol::type::string, "H5File:write_texts: element {} of the list is no text", i);
           texts.push_back(text.as<std::string>());
         }

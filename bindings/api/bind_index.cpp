@@ -8,10 +8,11 @@ namespace {
 Index from_table(sol::table table) {
   std::vector<Int> values;
   for (std::size_t i = 1; i <= table.size(); ++i) {
-    sol::optional<double> value = table[i];
-    require(value && *value == std::floor(*value) && *value >= 1, "Index: element {} is not a whole number from 1 up",
-            i);
-    values.push_back(static_cast<Int>(*value) - 1);
+    auto value = table.raw_get<sol::object>(i);
+    double number = value.get_type() == sol::type::number ? value.as<double>() : 0;
+    require(number == std::floor(number) && number >= 1 && number <= 0x1p53,
+            "Index: element {} is not a whole number from 1 to 2^53", i);
+    values.push_back(static_cast<Int>(number) - 1);
   }
   return Index(std::move(values));
 }
@@ -71,7 +72,7 @@ void bind_index(sol::state_view lua, sol::table kbcd) {
   def(lua, type, "Index.concat(list)", "The numbers of several Index, one after the other.", [](sol::table list) {
     std::vector<Index> parts;
     for (std::size_t i = 1; i <= list.size(); ++i) {
-      sol::object part = list[i];
+      auto part = list.raw_get<sol::object>(i);
       require(part.is<Index>(), "Index.concat: element {} of the list is not an Index", i);
       parts.push_back(part.as<Index>());
     }

@@ -14,11 +14,11 @@ using Type = sol::usertype<Matrix>;
 Matrix from_table(sol::table rows, DType dtype) {
   Int n = static_cast<Int>(rows.size());
   require(n > 0, "Matrix: a table of rows expected, got an empty table");
-  sol::object first = rows[1];
+  auto first = rows.raw_get<sol::object>(1);
   if (first.get_type() == sol::type::number) {  // one row
     Matrix m(1, n, dtype);
     for (Int j = 0; j < n; ++j) {
-      sol::optional<double> value = rows[j + 1];
+      auto value = rows.raw_get<sol::optional<double>>(j + 1);
       require(value.has_value(), "Matrix: element {} of the table is not a number", j + 1);
       m.set(0, j, *value);
     }
@@ -26,13 +26,14 @@ Matrix from_table(sol::table rows, DType dtype) {
   }
   Matrix m;
   for (Int i = 0; i < n; ++i) {
-    sol::optional<sol::table> row = rows[i + 1];
-    require(row.has_value(), "Matrix: row {} of the table is not a table of numbers", i + 1);
-    Int cols = static_cast<Int>(row->size());
+    auto entry = rows.raw_get<sol::object>(i + 1);
+    require(entry.get_type() == sol::type::table, "Matrix: row {} of the table is not a table of numbers", i + 1);
+    auto row = entry.as<sol::table>();
+    Int cols = static_cast<Int>(row.size());
     if (i == 0) m = Matrix(n, cols, dtype);
     require(cols == m.cols(), "Matrix: row {} has {} numbers, row 1 has {}", i + 1, cols, m.cols());
     for (Int j = 0; j < cols; ++j) {
-      sol::optional<double> value = (*row)[j + 1];
+      auto value = row.raw_get<sol::optional<double>>(j + 1);
       require(value.has_value(), "Matrix: element ({}, {}) of the table is not a number", i + 1, j + 1);
       m.set(i, j, *value);
     }
@@ -58,7 +59,7 @@ Matrix random_matrix(const char* owner, bool normal, Int rows, Int cols, sol::op
 Matrix concatenate(const char* owner, sol::table parts, bool below) {
   std::vector<Matrix> matrices;
   for (std::size_t i = 1; i <= parts.size(); ++i) {
-    sol::object part = parts[i];
+    auto part = parts.raw_get<sol::object>(i);
     require(part.is<Matrix>(), "{}: element {} of the table is not a Matrix", owner, i);
     matrices.push_back(below ? part.as<Matrix>() : part.as<Matrix>().t());
   }

@@ -40,10 +40,10 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
         std::vector<Matrix> matrices;
         std::vector<std::string> names;
         for (std::size_t i = 1; i <= list.size(); ++i) {
-          sol::object entry = list[i];
+          auto entry = list.raw_get<sol::object>(i);
           require(entry.is<Matrix>(), "chol_all: element {} of the list is not a Matrix", i);
           matrices.push_back(entry.as<Matrix>());
-          names.push_back(given ? given->get_or<std::string>(i, "chol_all") : "chol_all");
+          names.push_back(given ? given->raw_get<sol::optional<std::string>>(i).value_or("chol_all") : "chol_all");
         }
         sol::table factors(L, sol::create);
         for (auto& factor : factor_all(matrices, options.get<bool>("jitter").value_or(false), names, overwrite))

@@ -54,7 +54,7 @@ sol::table as_table(lua_State* L, const std::vector<Segment>& segments) {
 std::vector<Segment> as_segments(const sol::table& list) {
   std::vector<Segment> segments;
   for (std::size_t i = 1; i <= list.size(); ++i) {
-    sol::object entry = list[i];
+    auto entry = list.raw_get<sol::object>(i);
     require(entry.get_type() == sol::type::table, "speech.frame_labels: segment {} is not a table", i);
     Options s("speech.frame_labels: a segment", entry.as<sol::table>(), {"begin", "finish", "name"});
     auto begin = s.get<double>("begin"), end = s.get<double>("finish");

@@ -109,6 +109,7 @@ void bind_memory(sol::state_view lua, sol::table memory_table) {
   lua.new_usertype<Reservation>("Reservation", sol::no_constructor);
   lua["Reservation"] = sol::lua_nil;
   memory_table["reserve"] = [](double bytes) -> std::shared_ptr<Reservation> {
+    require(bytes >= 0 && bytes < 0x1p63, "memory.reserve: a number of bytes expected, got {}", bytes);
     auto wanted = static_cast<std::size_t>(bytes);
     return memory::reserve(wanted) ? std::make_shared<Reservation>(wanted) : nullptr;
   };
@@ -151,7 +152,7 @@ void bind_system(sol::state_view lua, sol::table kbcd) {
       [](sol::object size, sol::this_state L) {
         if (size.is<std::string>())
           memory::set_budget(memory::parse_size("memory_budget", size.as<std::string>()));
-        else if (size.get_type() == sol::type::number && size.as<double>() >= 1)
+        else if (size.get_type() == sol::type::number && size.as<double>() >= 1 && size.as<double>() < 0x1p63)
           memory::set_budget(static_cast<std::size_t>(size.as<double>()));
         else if (size.get_type() != sol::type::lua_nil)
           fail("memory_budget: argument 1 (size): bytes or a text such as \"8G\" expected, got {}", describe(L, 1));

@@ -51,11 +51,13 @@ NgramOrders orders_of(const Options& options, const char* owner) {
   bool good = true;
   if (given->get_type() == sol::type::table) {
     auto list = given->as<sol::table>();
-    sol::optional<double> least = list[1], most = list[2];
-    good = least && most && list.size() == 2 && *least == std::floor(*least) && *most == std::floor(*most);
+    auto least = list.raw_get<sol::optional<double>>(1), most = list.raw_get<sol::optional<double>>(2);
+    good = least && most && list.size() == 2 && *least == std::floor(*least) && *most == std::floor(*most) &&
+           std::abs(*least) <= 100 && std::abs(*most) <= 100;
     if (good) orders = {static_cast<Int>(*least), static_cast<Int>(*most)};
   } else {
-    good = given->get_type() == sol::type::number && given->as<double>() == std::floor(given->as<double>());
+    good = given->get_type() == sol::type::number && given->as<double>() == std::floor(given->as<double>()) &&
+           std::abs(given->as<double>()) <= 100;
     if (good) orders.most = static_cast<Int>(given->as<double>());
   }
   require(good && orders.least >= 1 && orders.least <= orders.most && orders.most <= 100,

@@ -14,7 +14,7 @@ std::vector<std::string> texts(const char* what, const sol::object& value) {
   auto list = value.as<sol::table>();
   std::vector<std::string> out;
   for (std::size_t i = 1; i <= list.size(); ++i) {
-    sol::object entry = list[i];
+    auto entry = list.raw_get<sol::object>(i);
     require(entry.get_type() == sol::type::string, "{}: element {} of the list is not a string", what, i);
     out.push_back(entry.as<std::string>());
   }
@@ -154,7 +154,7 @@ void bind_patches(sol::state_view lua, sol::table table) {
         Options o("vision.convolve", table, {"filters", "offsets", "normalize", "alpha", "pool"});
         vision::Convolution c{needed<Matrix>(o, "vision.convolve", "filters"), {}};
         c.offsets = o.get<Matrix>("offsets").value_or(Matrix::zeros(1, c.filters.rows()));
-        sol::object bias = table["normalize"];
+        auto bias = table.raw_get<sol::object>("normalize");
         if (bias.get_type() == sol::type::boolean && !bias.as<bool>())
           c.normalize.reset();
         else

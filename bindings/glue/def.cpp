@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <deque>
 
+#include "bindings/glue/c_stack.hpp"
+
 namespace kbcd::lua {
 namespace {
 
 std::uint64_t seed_of_program = 1;
 
-lua_State* running = nullptr;
+lua_State *running = nullptr, *main_lua = nullptr;
+int nested = 0;            // calls of our functions that are within each other now
 double in_primitives = 0;  // seconds
 
 constexpr const char* docs_key = "kbcd.docs";
@@ -22,14 +25,18 @@ struct Timed {
 timers::Entry* timer_of_new_functions = nullptr;
 
 int call(lua_State* L, Timed& timed) {
-  RunningState here(L, timed.timer);
   try {
+    RunningState here(L, timed.timer);
     return timed.f(L);
   } catch (const std::bad_alloc&) {
     luaL_where(L, 1);
     lua_pushstring(L, "out of memory");
   } catch (const std::exception& e) {
     luaL_where(L, 1);
+    if (std::string_view(e.what()).starts_with(lua_tostring(L, -1))) {  // an error of a callback on the same line
+      lua_pop(L, 1);
+      lua_pushliteral(L, "");
+    }
     lua_pushstring(L, e.what());
   }
   lua_concat(L, 2);
@@ -53,11 +60,15 @@ TimedAs::~TimedAs() {
 }
 
 RunningState::RunningState(lua_State* L, timers::Entry* timer)
-    : before_(std::exchange(running, L)), timer_(timer), start_(before_ && !timer ? 0 : now()) {
+    : before_(running), timer_(timer), start_(before_ && !timer ? 0 : now()) {
+  require_c_stack(nested, "calls of kbcd's functions");
+  running = L;
+  ++nested;
   if (timer_) timers::begin();
 }
 
 RunningState::~RunningState() {
+  --nested;
   running = before_;
   if (before_ && !timer_) return;
   double seconds = now() - start_;
@@ -71,6 +82,29 @@ double seconds_in_primitives() {
 
 lua_State* running_state() {
   return running;
+}
+
+lua_State* main_thread() {
+  return main_lua;
+}
+
+void set_main_thread(lua_State* L) {
+  main_lua = L;
+}
+
+Callback::Callback(const sol::protected_function& f) {
+  f.push(f.lua_state());
+  place_ = std::shared_ptr<const int>(new int(luaL_ref(f.lua_state(), LUA_REGISTRYINDEX)), [](const int* place) {
+    luaL_unref(main_lua, LUA_REGISTRYINDEX, *place);
+    delete place;
+  });
+}
+
+std::string error_text(lua_State* L, int index) {
+  std::size_t length = 0;
+  if (lua_type(L, index) != LUA_TSTRING) return fmt::format("(an error object that is a {})", luaL_typename(L, index));
+  const char* text = lua_tolstring(L, index, &length);
+  return {text, length};
 }
 
 std::string describe(lua_State* L, int index) {

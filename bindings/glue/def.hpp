@@ -115,6 +115,7 @@ class RunningState {
   RunningState(const RunningState&) = delete;
 
  private:
+  memory::Hold hold_;
   lua_State* before_;
   timers::Entry* timer_;
   double start_;
@@ -122,24 +123,33 @@ class RunningState {
 double seconds_in_primitives();  // while any RunningState lived, so far
 lua_State* running_state();
 
+// Where functions and values are kept that outlive the coroutine that passed them; the State sets it. (sol2 looks for
+// it in a global variable, which a script may change.)
+lua_State* main_thread();
+void set_main_thread(lua_State* L);
+
 // A Lua function that is kept after the call that passed it, and is called on the coroutine that runs then.
 class Callback {
  public:
-  explicit Callback(const sol::protected_function& f) : function_(f) {}
+  explicit Callback(const sol::protected_function& f);
   template <class... Args>
   sol::protected_function_result operator()(Args&&... args) const {
-    return sol::protected_function(running_state(), function_)(std::forward<Args>(args)...);
+    lua_State* L = running_state() ? running_state() : main_thread();
+    lua_rawgeti(L, LUA_REGISTRYINDEX, *place_);
+    return sol::stack::pop<sol::protected_function>(L)(std::forward<Args>(args)...);
   }
 
  private:
-  sol::main_reference function_;
+  std::shared_ptr<const int> place_;  // in the registry
 };
+
+std::string error_text(lua_State* L, int index);  // an error of any type as a text, without calling Lua
 
 // The result of a Lua callback as a T; `who` begins the error message.
 template <class T>
 T result_of(const char* who, sol::protected_function_result result) {
-  if (!result.valid()) throw Error(sol::error(result).what());
   lua_State* L = result.lua_state();
+  if (!result.valid()) throw Error(error_text(L, result.stack_index()));
   if (result.return_count() < 1 || !Argument<T>::check(L, result.stack_index()))
     fail("{} must return a {}, got {}", who, Argument<T>::expected(),
          result.return_count() < 1 ? "nothing" : describe(L, result.stack_index()));
@@ -163,14 +173,15 @@ void refuse_unknown_fields(sol::usertype<T>& type) {
   };
 }
 
-// A table of options of which every key is known.
+// A table of options of which every key is known. Tables of a script are read raw: an error of a metamethod would pass
+// through sol2, which removes values of its own from the stack meanwhile, and take one of them for the message.
 class Options {
  public:
   Options(const char* owner, sol::optional<sol::table> table, std::vector<std::string> known);
   template <class T>
   sol::optional<T> get(const char* key) const {
     if (!table_) return sol::nullopt;
-    sol::object value = (*table_)[key];
+    auto value = table_->raw_get<sol::object>(key);
     if (value.get_type() == sol::type::lua_nil) return sol::nullopt;
     lua_State* L = table_->lua_state();
     value.push();

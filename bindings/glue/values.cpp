@@ -17,7 +17,7 @@ Value value_of(const std::string& what, const sol::object& value, bool in_list =
   if (value.get_type() == sol::type::table && !in_list) {
     std::vector<Value> list;
     auto table = value.as<sol::table>();
-    for (std::size_t i = 1; i <= table.size(); ++i) list.push_back(value_of(what, table[i], true));
+    for (std::size_t i = 1; i <= table.size(); ++i) list.push_back(value_of(what, table.raw_get<sol::object>(i), true));
     return list;
   }
   value.push();

@@ -121,6 +121,7 @@ std::string bytes_of(const Matrix& a, const std::string& kind) {
   const double* from = rows.view<double>().data;
   std::string bytes(reinterpret_cast<const char*>(from), rows.size() * sizeof *from);
   for (Int i = 0; kind == "i8" && i < rows.size(); ++i) {
+    require(std::abs(from[i]) < 0x1p63, "files.bytes: whole numbers of 64 bits expected, got {}", from[i]);
     auto whole = static_cast<std::int64_t>(from[i]);
     std::memcpy(bytes.data() + i * sizeof whole, &whole, sizeof whole);
   }

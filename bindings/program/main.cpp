@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "bindings/glue/def.hpp"
+#include "bindings/program/faults.hpp"
 #include "bindings/program/signals.hpp"
 #include "bindings/program/state.hpp"
 #include "core/access.hpp"
@@ -136,6 +137,12 @@ void set_threads(const CommandLine& line) {
   int machine = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), mine = cores_of_process();
   int share = mine < machine ? mine : std::max(1, machine / comm::node_size());
   int threads = static_cast<int>(line.threads.value_or(std::getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : share));
+  constexpr std::size_t of_thread = std::size_t{132} << 20;  // its stack, and what malloc reserves for it
+  std::size_t needed = memory::blas_addresses() / omp_get_max_threads() * threads + (threads - 1) * of_thread;
+  require(
+      memory::addresses_left() >= needed,
+      "the limit of the addresses (ulimit -v) leaves {} MB, but {} threads need {} MB; raise it, or lower --threads",
+      memory::addresses_left() >> 20, threads, needed >> 20);
   blas::set_threads(threads);
   if (threads > 1 && threads * comm::node_size() > machine && comm::rank() == 0)
     fmt::print(stderr,
@@ -249,10 +256,10 @@ int main(int argc, char** argv) {
     wrong = std::current_exception();
   }
   if (line.sandbox) close_range(STDERR_FILENO + 1, ~0U, 0);  // what the shell left open is not the script's
-  lua::FaultsEndProcess faults;
-  comm::Session session(&argc, &argv, line.sandbox);
-  faults.begin(comm::rank());
+  std::optional<comm::Session> session;
   try {
+    session.emplace(&argc, &argv, line.sandbox);
+    end_at_faults();
     if (wrong) std::rethrow_exception(wrong);
     if (line.help || line.version) {
       if (comm::rank() == 0) fmt::print("{}", line.help ? usage : lua::versions());

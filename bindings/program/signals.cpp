@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
 #include <thread>
 
 #include "bindings/glue/def.hpp"
@@ -170,43 +169,6 @@ void clear_wake() {
   char bytes[64];
   while (read(wake_descriptor(), bytes, sizeof bytes) > 0) {
   }
-}
-
-namespace {
-
-char fault_message[200];
-
-// Only what POSIX allows in a handler: no lock, no memory.
-void end_at_fault(int signal) {
-  [[maybe_unused]] auto written = write(STDERR_FILENO, fault_message, std::strlen(fault_message));
-  handle(SIG_DFL, signal);
-  raise(signal);
-}
-
-}  // namespace
-
-FaultsEndProcess::FaultsEndProcess() {
-  for (std::size_t i = 0; i < std::size(faults); ++i) {
-    struct sigaction now {};
-    ours_[i] = sigaction(faults[i], nullptr, &now) == 0 && now.sa_handler == SIG_DFL;
-  }
-}
-
-void FaultsEndProcess::begin(int rank) {
-  std::string text = fmt::format(
-      "kbcd: rank {} ends by a fault in the program: an error of kbcd or of a library that it uses. Please report it.\n",
-      rank);
-  text.copy(fault_message, sizeof fault_message - 1);
-  static char stack[64 << 10];  // of its own: the fault may be that the stack is full
-  stack_t alternative{};
-  alternative.ss_sp = stack;
-  alternative.ss_size = sizeof stack;
-  sigaltstack(&alternative, nullptr);
-  struct sigaction action {};
-  action.sa_handler = end_at_fault;
-  action.sa_flags = SA_ONSTACK | SA_NODEFER | static_cast<int>(SA_RESETHAND);
-  for (std::size_t i = 0; i < std::size(faults); ++i)
-    if (ours_[i]) sigaction(faults[i], &action, nullptr);
 }
 
 void bind_signals(sol::table signals) {

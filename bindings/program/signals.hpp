@@ -9,7 +9,6 @@
 #pragma once
 
 #include <csignal>
-#include <iterator>
 
 #include "bindings/glue/lua.hpp"
 
@@ -38,19 +37,6 @@ bool take_stop();              // whether Lua was interrupted since the last cal
 int wake_descriptor();         // readable after a recorded signal or wake()
 void wake();
 void clear_wake();
-
-// Made before MPI starts. From begin() on, a fault (SIGSEGV and the like) ends the process at once with a line that
-// says so: MPI's own handlers print a backtrace, for which they may wait for ever for a lock that the faulty code
-// holds. What was handled before MPI (by a sanitizer) stays so.
-class FaultsEndProcess {
- public:
-  FaultsEndProcess();
-  void begin(int rank);
-
- private:
-  static constexpr int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-  bool ours_[std::size(faults)];
-};
 
 void bind_signals(sol::table signals);
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "bindings/glue/c_stack.hpp"
 #include "bindings/glue/call_sites.hpp"
 #include "bindings/glue/def.hpp"
 #include "bindings/glue/lua_memory.hpp"
@@ -111,6 +112,7 @@ std::optional<std::string> find_script(const std::string& name) {
 State::State(bool sandbox) : sandbox_(sandbox) {
   lua_.open_libraries();
   lua_State* L = lua_.lua_state();
+  set_main_thread(L);
   script_ = lua_newthread(L);
   luaL_ref(L, LUA_REGISTRYINDEX);  // for ever: values that a script leaves may refer to it
   lua_.set_exception_handler(&on_exception);
@@ -142,6 +144,7 @@ State::State(bool sandbox) : sandbox_(sandbox) {
   bind_speech(lua_, kbcd);
   bind_system(lua_, kbcd);
   lua_["package"]["loaded"]["kbcd.runtime"] = kbcd;
+  guard_nesting(lua_);
   if (comm::size() > 1) lua_.safe_script("pairs = require 'kbcd.support.ordered_pairs'");
 
   limit_memory(L);

@@ -39,7 +39,7 @@ void splice(const Matrix& x, Int reach, const Matrix& into) {
   require(into.rows() == x.rows() && into.cols() == cols, "splice: {}x{} expected, got {}", x.rows(), cols,
           into.shape());
   require(!into.transposed(), "splice: cannot write into a transposed view; clone it first");
-  Matrix from = x.contiguous(into.dtype());
+  Matrix from = x.shares(into) ? x.to(into.dtype()) : x.contiguous(into.dtype());
   dispatch(into.dtype(), [&]<class T>() {
     auto v = from.view<T>(), w = into.view<T>();
     parallel_for(v.rows, w.rows * w.cols, [&](Int t) {

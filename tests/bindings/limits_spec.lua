@@ -94,7 +94,7 @@ test("a fault ends the process at once", function()
   local start = kbcd.now()
   local result = run([[kbcd -e 'local ffi = require "ffi" ffi.cast("int*", 16)[0] = 1']])
   spec.equal(result.status, 139)
-  has(result.err, "ends by a fault")
+  has(result.err, "ended by a memory fault")
   assert(kbcd.now() - start < 10 * slower)
 end)
 
