@@ -1,5 +1,6 @@
--- api.lua SEED CALLS [sanitized]: calls the whole Lua API with hostile arguments, in a random sequence that the seed gives. Runs in a
--- folder of its own, to which it writes; tests/fuzz/api runs it, with and without the sandbox, on one rank and on two.
+-- api.lua SEED CALLS [sanitized]: calls the whole Lua API with hostile arguments, in a random sequence that the seed
+-- gives. Runs in a folder of its own, to which it writes; tests/fuzz/run_api runs it, with and without the sandbox, on one
+-- rank and on two.
 --
 -- A call may fail only with a message; whatever else happens (a crash, a sanitizer's report, a message that shows the inside
 -- of the program, a call that takes seconds) is a fault. Objects that calls give are arguments of later ones. The file
