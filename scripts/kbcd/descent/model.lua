@@ -62,10 +62,10 @@ function methods.block_of(m, Z, I, keep)
   return kbcd.KernelBlock(Z, places(m, I), m.kernel, { centers = m.X, keep = keep, column_scale = column_scale(m, I) })
 end
 
--- The same of rows in f64, whatever X is.
+-- The same of rows in another precision than X.
 function methods.exact_block_of(m, Z, I)
   if m.map then return kbcd.RandomFeaturesBlock(Z, I, m.map) end
-  return kbcd.KernelBlock(Z, Index.range(1, #I), m.kernel, { centers = m.X:subset(places(m, I)):to("f64"),
+  return kbcd.KernelBlock(Z, Index.range(1, #I), m.kernel, { centers = m.X:subset(places(m, I)):to(Z.dtype),
     column_scale = column_scale(m, I) })
 end
 

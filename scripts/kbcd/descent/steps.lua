@@ -151,6 +151,7 @@ return function(run, method)
     local residual = residuals(block, systems and systems.squares)
     local change = changes(Delta, now, residual)
     if done == #visits then replicated_check(run, ("at the end of epoch %d"):format(epoch)) end
+    if done == #visits and epoch == 1 then precision_check.bookkeeping(run, method) end
     local largest = 0
     for _, c in ipairs(change or {}) do largest = math.max(largest, c) end
     converged = o.tol > 0 and done == #visits and kbcd.allreduce_max(largest) <= o.tol  -- the ranks must agree
