@@ -190,7 +190,7 @@ local function start(algorithm, X, Y, given)
   o.b = o.b or nil
   if o.keep == "f32" then o.keep = "exact" end  -- the old spelling
   local run = new_run(name, X, Y, o, algorithm.blocks)
-  run.place, run.source, run.title = algorithm.place, algorithm.source, algorithm.title
+  run.place, run.sources, run.title = algorithm.place, algorithm.sources, algorithm.title
   if o.weights then
     if o.start then error(name .. ": options start and weights do not go together", 2) end
     run.scale = scale_of(run, o.weights)
@@ -222,11 +222,12 @@ return function(name, declared, setup, more)
   if type(setup) ~= "function" then error(("algorithm %s: a function setup(X, Y, o, run) expected"):format(name), 2) end
   local about = declared[1] or name
   local where = debug.getinfo and debug.getinfo(setup, "S") or {}
+  local file, modules = lua_source.files(setup)
   local schema, own = schema_of("algorithm " .. name, declared, setup)
   return setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
     setup = setup, up_to = more and more.up_to, fixed_if_kept = more and more.fixed_if_kept,
-    source = lua_source.text(setup), blocks = declared.b ~= false,
+    sources = { file = file or { checksum = lua_source.text(setup) }, modules = modules }, blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
   }, Algorithm)
 end

@@ -28,7 +28,7 @@ return function(run)
   end
   run.own("replicated", "at", at)
   if o.targets then run.own("distributed", "Y", run.Y) end
-  run.resumed = checkpoint:take_up(settings, run.state)
+  run.resumed = checkpoint:take_up(settings, run.state, run_settings.sources(run))
   if run.resumed then checkpoint.resumed = { epoch = at(1, 1), block = at(1, 2) } end
 
   local function save(epoch, done, seconds)

@@ -48,11 +48,19 @@ function run_settings.values(model)
   return table.concat(texts, " ")
 end
 
+-- The files that define the algorithm, { path, checksum }, by the names of their settings.
+function run_settings.sources(run)
+  local files = { ["source of the algorithm"] = run.sources.file }
+  for name, file in pairs(run.sources.modules) do files["source of the module " .. name] = file end
+  return files
+end
+
 local function of_run(_, run)
   local X = run.X
   local function shape(columns) return ("%d x %d"):format(X.n, columns) end
-  local settings = { algorithm = run.owner, ["source of the algorithm"] = run.source or "unknown", count = run.model.count,
-    precision = X.dtype, ["shape of X"] = shape(X.d), ["shape of Y"] = shape(run.Y.ncols) }
+  local settings = { algorithm = run.owner, count = run.model.count, precision = X.dtype, ["shape of X"] = shape(X.d),
+    ["shape of Y"] = shape(run.Y.ncols) }
+  for name, file in pairs(run_settings.sources(run)) do settings[name] = file.checksum or "unknown" end
   for name, value in pairs(run.o) do
     if name ~= "checkpoint" and name ~= "log" and name ~= "score" then settings[name] = run_settings.text(value) end
   end

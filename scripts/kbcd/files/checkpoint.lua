@@ -183,14 +183,22 @@ local function lines_of(c, settings)
   return lines, all
 end
 
-local function require_same_settings(c, settings)
+-- sources: files whose checksums are settings, { path } by the name of the setting. Of another algorithm, they say nothing.
+local function require_same_settings(c, settings, sources)
   local _, here = lines_of(c, settings)
-  local saved, names, differences = c.saved_settings, {}, {}
+  local saved, names, differences, changed = c.saved_settings, {}, {}, {}
   for _, from in ipairs{ saved, here } do for name in pairs(from) do names[name] = true end end
   for _, name in ipairs(kbcd.sorted_keys(names)) do
-    if saved[name] ~= here[name] then
+    local file = saved[name] and sources and sources[name]
+    if saved[name] ~= here[name] and file and file.path then
+      changed[#changed + 1] = file.path
+    elseif saved[name] ~= here[name] then
       differences[#differences + 1] = ("%s = %s there, %s here"):format(name, saved[name] or "none", here[name] or "none")
     end
+  end
+  if #changed > 0 and saved.algorithm == here.algorithm then
+    error(("%s: %s changed since the checkpoint was written: start again without --resume, or restore the file%s"):format(
+      c.path, table.concat(changed, ", ") .. (#changed == 1 and " has" or " have"), #changed == 1 and "" or "s"), 0)
   end
   if #differences > 0 then
     error(("%s is of another run: %s"):format(c.path, table.concat(differences, "; ")), 0)
@@ -203,9 +211,9 @@ function methods.fingerprints(c, data)
   return c.given_fingerprints or fingerprints_of(data)
 end
 
-function methods.take_up(c, settings, state)
+function methods.take_up(c, settings, state, sources)
   if not c.saved_state then return false end
-  require_same_settings(c, settings)
+  require_same_settings(c, settings, sources)
   local function shape(A) return A and ("%dx%d"):format(A.nrows, A.ncols) or "missing" end
   for _, group in ipairs(groups) do
     local saved, here, names = c.saved_state[group], state[group] or {}, {}

@@ -1,6 +1,7 @@
 -- The source of Lua functions. It identifies a kernel or a feature map that is written in Lua, by its parameters and a
 -- fingerprint of the source of its function: a model file stores them, and loading it checks that the supplied code is the
--- same.
+-- same. And it identifies an algorithm by its whole file and the modules that this file loads from its own folder, for
+-- checkpoints.
 
 local runtime = require "kbcd.runtime"
 
@@ -29,6 +30,39 @@ local lua_source = {}
 function lua_source.text(f)
   local good, text = pcall(text_of, f)
   return good and text and runtime.files.checksum(text) or nil
+end
+
+local function contents(path)
+  local file = io.open(path)
+  if not file then return nil end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+-- Adds the modules of this folder that a text loads by require "NAME", and those that they load, to `found`, by name.
+local function add_modules(text, folder, found)
+  for name in text:gmatch("require%s*%(?%s*[\"']([%w_%.%-]+)[\"']") do
+    local path = folder .. name:gsub("%.", "/") .. ".lua"
+    local module = not found[name] and contents(path)
+    if module then
+      found[name] = { path = path, checksum = runtime.files.checksum(module) }
+      add_modules(module, folder, found)
+    end
+  end
+end
+
+-- The file that defines a function, { path, checksum }, and the modules that it loads from its own folder, the same by name;
+-- nothing for a function of no file, or where it cannot be read.
+function lua_source.files(f)
+  local good, path, text = pcall(function()
+    local file = getinfo(f, "S").source:match("^@(.*)")
+    return file, contents(file)
+  end)
+  if not (good and path and text) then return nil, {} end
+  local modules = {}
+  add_modules(text, path:match("^(.*/)[^/]*$") or "", modules)
+  return { path = path, checksum = runtime.files.checksum(text) }, modules
 end
 
 -- Whether a function has this text among its names and strings; true where its code cannot be read.

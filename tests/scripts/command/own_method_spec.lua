@@ -45,6 +45,32 @@ wait $pid]]):format(ranks, long, method))
   end
 end)
 
+test("a run does not resume with a file, or a module beside it, that has changed", function()
+  local text = shell.read(shell.tmp .. "/mine/copy.lua")
+  shell.write("mine/factor.lua", "return 1\n")
+  local function write(constant, module)
+    shell.write("mine/edited.lua", ("local factor = %s\nlocal part = require 'factor'\n"):format(constant) ..
+      text:gsub("solve%(gradient%(B, P%)%)", "solve(gradient(B, P)):scale(factor * part)"))
+    shell.write("mine/factor.lua", ("return %s\n"):format(module))
+  end
+  write(1, 1)
+  shell.write("mine/stopped.lua", [[
+local kbcd = require "kbcd"
+local X = kbcd.DataSet(kbcd.Matrix.randn(40, 2, { seed = 1 }))
+local c = kbcd.checkpoint("edited.checkpoint", { every = 0, resume = true })
+for step in dofile "mine/edited.lua"(X, X.rows, { kernel = kbcd.kernel.rbf{ sigma = 1 }, lambda = 1, p = 20, b = 5,
+  checkpoint = c }) do if step.block == 3 then break end end
+print(c.resumed and "resumed")]])
+  succeeds("kbcd mine/stopped.lua", "nil\n")
+  succeeds("kbcd mine/stopped.lua", "resumed\n")
+  local again = "kbcd mine/stopped.lua"
+  write(2, 1)
+  refuses(again, "mine/edited.lua has changed since the checkpoint was written", "without --resume")
+  write(1, 3)
+  refuses(again, "mine/factor.lua has changed since the checkpoint was written", "restore the file")
+  succeeds("rm -f edited.checkpoint*")
+end)
+
 test("its options are flags, with help, checks and defaults, and logs, tables and models carry its name", function()
   has(succeeds("kbcd train --method mine/greedy_nystrom.lua --help").out, "--beta", "Momentum", "0.2 unless given", "--p")
   has(succeeds("kbcd methods mine/greedy_nystrom.lua").out, "greedy_nystrom", "beta", "momentum", "0.2")
