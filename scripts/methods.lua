@@ -7,8 +7,14 @@ local parser = kbcd.arguments("methods", "Lists the algorithms; with a name or a
 parser:argument("method", "A name, or a file that returns an algorithm."):args("?")
 local o = parser:parse(arg)
 
+-- What it does, without a title that is its name.
+local function about(algorithm)
+  local title, text = algorithm.about:match("^([^:]+):%s*(.*)$")
+  return title == algorithm.name and text or algorithm.about
+end
+
 local function show_options(algorithm)
-  kbcd.say("%s: %s", algorithm.name, algorithm.about)
+  kbcd.say("%s: %s", algorithm.name, about(algorithm))
   for _, name in ipairs(kbcd.sorted_keys(algorithm.schema)) do
     local entry = algorithm.schema[name]
     local default = entry[2]
@@ -22,5 +28,5 @@ end
 
 kbcd.command("methods", function()
   if o.method then return show_options(kbcd.methods.find(o.method)) end
-  for _, algorithm in ipairs(kbcd.methods.all()) do kbcd.say("%-16s %s", algorithm.name, algorithm.about) end
+  for _, algorithm in ipairs(kbcd.methods.all()) do kbcd.say("%-16s %s", algorithm.name, about(algorithm)) end
 end)

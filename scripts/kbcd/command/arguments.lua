@@ -41,8 +41,25 @@ return function(name, description)
     os.exit(status)
   end
 
+  -- A negative number after an option is its value.
+  local parse = parser.parse
+  function parser:parse(words)
+    local joined = {}
+    for _, word in ipairs(words or arg) do
+      local before = joined[#joined]
+      if word:match("^%-%.?%d") and before and before:match("^%-%-[^=]+$") then
+        joined[#joined] = before .. "=" .. word
+      else
+        joined[#joined + 1] = word
+      end
+    end
+    return parse(self, joined)
+  end
+
   parser:flag("-h --help", "Show this help."):action(function() leave(io.stdout, parser:get_help(), 0) end)
   function parser.fail(_, message) leave(io.stderr, "kbcd " .. name .. ": " .. message, 1) end
-  function parser:error(message) leave(io.stderr, self:get_usage() .. "\n\nkbcd " .. name .. ": " .. message, 1) end
+  function parser.error(_, message)
+    leave(io.stderr, ("kbcd %s: %s\nSee kbcd %s --help."):format(name, message, name), 1)
+  end
   return parser
 end

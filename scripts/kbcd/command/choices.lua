@@ -8,6 +8,7 @@ local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local kernel_flags = require "kbcd.command.kernel_flags"
 local map_flags = require "kbcd.command.map_flags"
+local complete = require("kbcd.descent.options").completed
 
 runtime.docs.choices = [[choices(o, data, algorithm, given)
 The settings of a run for fit: what the flags o and the options `given` say, and what is chosen for the data otherwise.]]
@@ -33,6 +34,7 @@ return function(o, data, algorithm, given)
   local options, s = { seed = o.seed }, { method = algorithm.name, algorithm = algorithm, chosen = {} }
   local function chosen(text, ...) notes[#notes + 1] = text:format(...) end
   for name, value in pairs(given) do options[name] = value end
+  local completed = complete(algorithm.name, schema, options, X)
   if not o.method then chosen("method %s (%d rows)", algorithm.name, X.n) end
 
   local map, kernel  -- the names of these options
@@ -44,7 +46,7 @@ return function(o, data, algorithm, given)
   for name, value in pairs(s.chosen) do chosen("%s = %.4g (half the median distance)", name, value) end
 
   if schema.p or map then
-    s.p = options.p or not map and type(schema.p[2]) == "function" and schema.p[2](X) or not map and schema.p[2] or features
+    s.p = schema.p and completed.p or options.p or features
     if not options.p then chosen("p = %d", s.p) end
     if not map and s.p > X.n then error(("--p %d: at most the %d training rows expected"):format(s.p, X.n), 0) end
     options.p = schema.p and s.p or nil
@@ -63,16 +65,13 @@ return function(o, data, algorithm, given)
         s.p and "centres or features" or "rows"), 0)
     end
     -- What the method declares is its choice.
-    local declared = algorithm.declared
     if not options.b then
-      options.b = declared.b == nil and block_size(X, count) or nil
-      if type(declared.b) == "number" then options.b = declared.b end
-      if type(declared.b) == "function" then options.b = declared.b(X) end
+      options.b = schema.b.declared and math.min(completed.b, count) or block_size(X, count)
       chosen("b = %d", options.b)
     end
     s.b = options.b
     local fits = options.partition ~= "fresh" and blocks_fit(X, s.p, options.keep or schema.keep[2])
-    options.epochs = options.epochs or declared.epochs
+    options.epochs = options.epochs or schema.epochs.declared and completed.epochs or nil
     if not options.epochs then
       options.epochs = s.b >= count and 1 or fits and 8 or 3  -- epochs cost little when the blocks are kept
       chosen("%d epoch%s", options.epochs, options.epochs == 1 and "" or "s")

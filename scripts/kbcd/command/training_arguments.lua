@@ -65,7 +65,10 @@ local function name_methods(parser, named)
       for _, other in pairs(algorithm.schema) do map = map or other.kind == "map" end
       if entry and entry.kind or map and (flag == "p" or flag == "map") then names[#names + 1] = algorithm.name end
     end
-    if #names > 0 then message = ("%s; it is for %s, not for %s"):format(message, table.concat(names, ", "), named) end
+    if #names > 0 then
+      message = ("--%s is for %s%s, not for %s"):format(flag, flag == "b" and "methods with blocks: " or "",
+        table.concat(names, ", "), named)
+    end
     plain(self, message)
   end
 end
@@ -123,7 +126,9 @@ function training_arguments.check(parser, o)
   load_flags.check(parser, o, training_arguments.files(o))
   if training_arguments.candidates then
     for _, algorithm in ipairs(training_arguments.candidates) do
-      if o.method or #training_arguments.candidates == 1 then training_arguments.flags.check(parser, o, algorithm) end
+      local flags = training_arguments.flags
+      if o.method or #training_arguments.candidates == 1 then flags.check(parser, o, algorithm) end
+      if o.methods then flags.require(parser, o, algorithm) end
     end
   end
   o.seed = o.seed or kbcd.seed()

@@ -20,7 +20,8 @@ Declares an algorithm. The result, called as mine(X, Y, o), returns an iterator 
 ./mine.lua` takes the file that returns it. options: [1] is a text, "Title: what it does"; the others are its options by
 name, each the name of a kind ("kernel", "map", "count", "positive", "not_negative", "number", "seed", "flag", "text",
 "index", "data", "matrix", "model", "function"), a default (a number, true or false), { kind or default, "what it is
-for", default = … } or { choices = { … } }. They are checked, and become flags of the commands. Every algorithm also has
+for", default = … } or { choices = { … } }; a default may be a function(X, o) that gives it. They are checked, and become
+flags of the commands. Every algorithm also has
 lambda, epochs, tol, seed, keep, test, checkpoint, start, targets, weights, centers (where it has p), and unless it says
 b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, o, run) makes the model and the state
 (help "run") and returns a table:
@@ -34,7 +35,8 @@ b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, 
   fitted(E): the fitted values from the residual; of a start, it also gives E from the fitted values.
   gradient(B, P): the gradient of block B, for choose. choose(c): which block is next, unless the option says.
   block(B, later): another operator than K([n], B).
-  weights = true: iterate uses model:matrix() and model:block() alone, and so takes weights of rows.
+  weights = true: iterate uses model:matrix() and model:block() alone, and so takes weights of rows. weights = false,
+    targets = false: the method refuses these options, such as one whose loss is not the square.
   later = true: block and step get the rows that are visited later in the epoch: block(B, later) as an Index, and
     step(B, K_b, solve, here) as this rank's rows among them.
   start_epoch(epoch): called before each epoch.   targets_changed(D): the targets have changed by D (option targets).]]
@@ -53,7 +55,26 @@ definite); choose (help "choose"). With centres: centers = "uniform", "rpcholesk
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
-  dense = "boolean", weights = "boolean", choose = "function" }
+  dense = "boolean", weights = "boolean", targets = "boolean", choose = "function" }
+
+-- An option of every algorithm that one declares again: another default, or { kind, "what it is for", default = … }.
+local function declared_again(name, option, known, entry)
+  local function refuse(text, ...) error(("%s: option %s: %s"):format(name, option, text:format(...)), 0) end
+  if not known.kind then refuse("every algorithm has an option of this name; give yours another") end
+  local default = entry
+  if type(entry) == "table" then
+    local new = options.declared(name, option, entry)
+    if new.kind ~= known.kind then
+      refuse("every algorithm has an option of this name, a %s; a %s got; give yours another", known.kind, new.kind)
+    end
+    known.about = new.about ~= "" and new.about or known.about
+    default = new[2]
+  end
+  if default == nil then return end
+  local expected = type(default) ~= "function" and known[1](default)
+  if expected then refuse("%s expected as its default, got %s", expected, tostring(default)) end
+  known[2], known.declared = default, true
+end
 
 -- The options of every algorithm and its own, which may change a default; and the names of its own.
 local function schema_of(name, declared, setup)
@@ -94,14 +115,11 @@ local function schema_of(name, declared, setup)
   local own = {}
   for option, entry in pairs(declared) do
     if type(option) == "string" and not (option == "b" and entry == false) then
-      if schema[option] and schema[option].kind and type(entry) ~= "table" then
-        local expected = type(entry) ~= "function" and schema[option][1](entry)
-        if expected then
-          error(("%s: option %s: %s expected as its default, got %s"):format(name, option, expected, tostring(entry)), 0)
-        end
-        schema[option][2] = entry  -- another default
+      if schema[option] then
+        declared_again(name, option, schema[option], entry)
       else
         schema[option] = options.declared(name, option, entry)
+        schema[option].declared = true
         own[#own + 1] = option
       end
     end
@@ -135,8 +153,11 @@ local function checked(run, method)
   if run.o.jitter == true and not method.system then refuse("option jitter: this algorithm has no system to add it to") end
   if run.o.jitter == "auto" then run.o.jitter = method.system ~= nil end
   if method.iterate then method.dense = true end
-  if run.scale and method.iterate and not method.weights then
+  if run.scale and (method.weights == false or method.iterate and not method.weights) then
     refuse("option weights: this algorithm does not take weights")
+  end
+  if run.o.targets and (method.targets == false or method.iterate and not method.targets_changed) then
+    refuse("option targets: this algorithm does not take targets that change")
   end
   run.o.choose = run.o.choose or method.choose or false
   return method
@@ -190,6 +211,7 @@ local function start(algorithm, X, Y, given)
   o.b = o.b or nil
   if o.keep == "f32" then o.keep = "exact" end  -- the old spelling
   local run = new_run(name, X, Y, o, algorithm.blocks)
+  run.b_given = given.b ~= nil
   run.place, run.sources, run.title = algorithm.place, algorithm.sources, algorithm.title
   if o.weights then
     if o.start then error(name .. ": options start and weights do not go together", 2) end
@@ -198,9 +220,6 @@ local function start(algorithm, X, Y, given)
   end
   local method = checked(run, algorithm.setup(X, Y, o, run))
   add_targets(run, method)
-  if o.targets and method.iterate and not method.targets_changed then
-    error(name .. ": option targets: this algorithm does not take targets that change", 2)
-  end
   if o.start and method.residual then
     method.residual:copy(method.fitted(run.model:scores(X, run.model.coefficients)))
   end

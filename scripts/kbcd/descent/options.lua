@@ -8,7 +8,7 @@
 --
 --     kernel = "kernel"                            a kind of value (`kinds` below), which must be given
 --     gamma = 0, exact = false                     a number, or true or false, which may be given
---     p = { "count", "centres", default = 100 }    a kind, what it is for, and a default (or a function of X that gives it)
+--     p = { "count", "centres", default = 100 }    a kind, what it is for, and a default, or a function(X, o) that gives it
 --     form = { choices = { "half", "plain" } }     one of these, the first unless given
 
 local runtime, sorted_keys = require "kbcd.runtime", require "kbcd.support.sorted_keys"
@@ -86,9 +86,28 @@ function options.declared(owner, name, entry)
     error(("%s: option %s: a default, { choices = {…} } or one of the kinds %s expected, got %s"):format(owner, name,
       table.concat(sorted_keys(kinds), ", "), show(first)), 0)
   end
+  if kind == "flag" and default == nil then default = false end
   local check = choices and options.one_of(unpack(choices)) or kinds[kind]
   if default == false and kind ~= "flag" then check = options.maybe(check) end
   return { check, default, kind = kind, choices = choices, about = entry[2] or entry.about or "" }
+end
+
+-- The options by name: those of `values`, and the defaults of the others, each computed when it is first asked for. A default
+-- that is a function gets X and this table.
+function options.completed(owner, schema, values, X)
+  local defaults, pending = {}, {}
+  return setmetatable({}, { __index = function(o, name)
+    if values[name] ~= nil or not schema[name] then return values[name] end
+    local default = schema[name][2]
+    if defaults[name] == nil and X and type(default) == "function" and schema[name].kind ~= "function" then
+      if pending[name] then error(("%s: the default of option %s depends on itself"):format(owner, name), 0) end
+      pending[name] = true
+      defaults[name] = default(X, o)
+    elseif defaults[name] == nil then
+      defaults[name] = default
+    end
+    return defaults[name]
+  end })
 end
 
 -- aliases: { other spelling = name }.
@@ -98,7 +117,7 @@ function options.read(owner, given, schema, level, X, aliases)
   if type(given) ~= "table" then error(("%s: a table of options expected, got %s"):format(owner, show(given)), level) end
   local values = {}
   for name, value in pairs(given) do
-    local own = aliases and aliases[name] or name
+    local own = aliases and not schema[name] and aliases[name] or name
     if not schema[own] then
       error(("%s: unknown option '%s'; known: %s"):format(owner, tostring(name), table.concat(known, ", ")), level)
     end
@@ -107,17 +126,14 @@ function options.read(owner, given, schema, level, X, aliases)
     end
     values[own] = value
   end
+  local completed = options.completed(owner, schema, values, X)
   for _, name in ipairs(known) do
-    local check, default = schema[name][1], schema[name][2]
-    local value = values[name]
-    if value == nil then
-      if default == nil then error(("%s: option %s is missing"):format(owner, name), level) end
-      value = default
-      if X and type(value) == "function" and schema[name].kind ~= "function" then value = value(X) end
-    end
-    local expected = check(value)
+    local value = completed[name]
+    if value == nil then error(("%s: option %s is missing"):format(owner, name), level) end
+    local expected = schema[name][1](value)
     if expected then
-      error(("%s: option %s: %s expected, got %s"):format(owner, name, expected, show(value)), level)
+      error(("%s: option %s: %s expected, got %s%s"):format(owner, name, expected, show(value),
+        values[name] == nil and ", its default" or ""), level)
     end
     o[name] = value
   end

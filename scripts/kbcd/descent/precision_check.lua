@@ -88,10 +88,10 @@ function precision_check.bookkeeping(run, method)
   local ratio = epsilon[f16_kept(run) and "f16" or run.X.dtype] / epsilon.f32
   for l in ipairs(loss) do
     if loss[l] > least_loss and loss[l] > most_rounding * ratio * off[l] then
-      error(("%s: the residual does not match the coefficients: after epoch %d, fitted(E) of %d training rows differs from " ..
-        "the model's prediction by %.2g of the targets (lambda = %g), far more than by rounding. A step must change both: " ..
-        "the rows B of the coefficients by Delta (alpha:add_rows(B, Delta)), and E in place by the same Delta " ..
-        "(E:sub(K_b * Delta), not E = E - K_b * Delta, which makes another Matrix); and fitted(E) must belong to that E (%s)")
+      error(("%s: the residual does not match the coefficients: after epoch %d, fitted(E) of %d training rows differs " ..
+        "from the model's prediction by %.2g of the targets (lambda = %g), far more than by rounding. A step must change " ..
+        "both: the rows B of the coefficients by Delta (alpha:add_rows(B, Delta)), and E in place by the same Delta " ..
+        "(E:sub(K_b * Delta), not E = E - K_b * Delta, which makes another Matrix); and fitted(E) must belong to it (%s)")
         :format(run.owner, run.epoch, #R, loss[l], run.lambda[l], run.place), 0)
     end
   end

@@ -29,9 +29,11 @@ local function model_of(run, m, bytes)
   local all_rows = m.kernel and not m.centers
   local count = m.map and m.map.p or m.centers and #m.centers or X.n
   if run.blocks then
-    o.b = o.b or math.min(2048, count)
-    if o.b > count then error(("%s: b = %d is larger than %s = %d"):format(run.owner, o.b, all_rows and "n" or "p", count),
-  0) end end
+    if not run.b_given then o.b = math.min(o.b or 2048, count) end
+    if o.b > count then
+      error(("%s: b = %d is larger than %s = %d"):format(run.owner, o.b, all_rows and "n" or "p", count), 0)
+    end
+  end
   local stays = o.partition == "fixed" and o.epochs > 1 and o.keep ~= "none"
   m.keep, m.b = stays and o.keep or nil, o.b  -- a block that does not stay is kept for its step
   memory_check(run.owner, X, o, {

@@ -264,4 +264,21 @@ test("one block step crosses at most 12 file boundaries", function()
   jit.on()
 end)
 
+test("a method refuses weights, and targets that change, where they are not its problem", function()
+  local function robust(extra)
+    return kbcd.algorithm("robust", { "robust: a loss of its own", kernel = "kernel", p = 20 }, function(X_, Y_, o, run)
+      local method = kbcd.nystrom.setup(X_, Y_, setmetatable({ gamma = 0 }, { __index = o }), run)
+      for name, value in pairs(extra) do method[name] = value end
+      return method
+    end)
+  end
+  local w = Matrix.full(X.local_n, 1, 2)
+  local function change() return nil end
+  last(robust{}(X, Y, { kernel = rbf, lambda = 1, b = 20, weights = w, targets = change }))
+  fails(function() robust{ weights = false }(X, Y, { kernel = rbf, lambda = 1, b = 20, weights = w }) end,
+    "robust: option weights", "does not take weights", "contract_spec.lua")
+  fails(function() robust{ targets = false }(X, Y, { kernel = rbf, lambda = 1, b = 20, targets = change }) end,
+    "robust: option targets", "does not take targets", "contract_spec.lua")
+end)
+
 spec.finish()
