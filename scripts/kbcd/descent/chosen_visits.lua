@@ -10,8 +10,8 @@ An option of every algorithm that visits blocks: which block is next. c.blocks i
 partition, c.epoch and c.step count from 1, c.steps is the number of steps of an epoch, c.visited[i] is true if block i was
 visited in this epoch, c.size[i] is the norm of the gradient of block i before its last step (infinite before the
 first), and c:gradient(i) computes the gradient of block i now, a Matrix on every rank. It returns the number of a block,
-or an Index of rows, centres or features of its own. All ranks must choose the same; for runs that resume, by these values
-alone.]]
+or an Index of rows, centres or features of its own, not empty; an epoch has c.steps steps all the same. All ranks must
+choose the same; for runs that resume, by these values alone.]]
 
 return function(run, method, systems)
   local o, model = run.o, run.model
@@ -56,6 +56,10 @@ return function(run, method, systems)
     for i = 1, count do c.size[i] = size(1, i) < 1e300 and size(1, i) or math.huge end
     for s = 1, done - 1 do c.visited[order(1, s)] = true end
     local choice = o.choose(c)
+    if kbcd.type(choice) == "Index" and #choice == 0 then
+      error(("%s: choose must return the number of a block or an Index of at least one, got an empty Index"):format(
+        run.owner), 0)
+    end
     if kbcd.type(choice) == "Index" and not method.later then
       order:set(1, done, 0)
       return { I = choice, number = ("%d/%d own"):format(epoch, done), epoch = epoch, done = done, place = 1 }

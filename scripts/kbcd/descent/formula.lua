@@ -59,6 +59,9 @@ function Formula.__mul(a, b)
   return formula.scaled(a, b)
 end
 
+-- A sum that no term of K_b is in: of a lambda and a function.
+function formula.sum(a, b) return lifted(a) + b end
+
 -- K_b itself, as `system` gets it.
 local symbol = setmetatable({}, Block)
 Block.__index = {

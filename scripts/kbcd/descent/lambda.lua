@@ -57,6 +57,7 @@ function Lambda.__mul(a, b)
 end
 function Lambda.__add(a, b)
   if formula.is(b) then return b + a end
+  if type(a) == "function" or type(b) == "function" then return formula.sum(a, b) end
   return combined("add", a, b, function(x, y) return x + y end)
 end
 function Lambda.__sub(a, b) return combined("subtract", a, b, function(x, y) return x - y end) end

@@ -11,6 +11,7 @@
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local formula = require "kbcd.descent.formula"
+local lua_source = require "kbcd.support.lua_source"
 local Matrix = kbcd.Matrix
 
 -- How many blocks of b columns of X all ranks can hold at once, at most one a rank.
@@ -35,6 +36,7 @@ return function(run, method)
   local X, o, lambda, model = run.X, run.o, run.lambda, run.model
   local L, k, E = lambda.count, lambda.k, method.residual
   local terms = method.system and formula.of(method.system)
+  local wants_P = E and lua_source.takes(method.step, 4)  -- a step(B, K_b, solve) does without K_bᵀE
   local keep_factors = o.partition == "fixed" and o.epochs > 1 and not (method.later and o.choose)
   local keep_blocks = keep_factors and o.keep ~= "none"
   local side_by_side = terms and not terms.gram
@@ -42,6 +44,8 @@ return function(run, method)
   -- For a checkpoint: the right-hand sides of the last visits, filled before a save.
   local rights = o.checkpoint and terms and keep_factors and model.distributed and
     run.own("distributed", "rights", Matrix.zeros(X.local_n, run.columns))
+  -- For a system that is not positive definite: what this method has.
+  local advice = ("; raise lambda%s, or use jitter (jitter = true, --jitter)"):format(o.gamma and " or gamma" or "")
   -- By number of block: { K_b, here }, and { root, kept, list (on the root, a Factor a λ), right (of the last visit) }.
   local held, factors = {}, {}
   local now, fused  -- the block of the current step; its K_bᵀE, if it was computed with the Gram
@@ -64,7 +68,7 @@ return function(run, method)
   local function begin(block, root, at_hand)
     local K_b, parts, sum = get(block), {}, nil
     if terms.gram then
-      if at_hand and E then parts.G, fused = K_b:normal(E, terms.precision) else parts.G = K_b:gram(terms.precision) end
+      if at_hand and wants_P then parts.G, fused = K_b:normal(E, terms.precision) else parts.G = K_b:gram(terms.precision) end
       sum = kbcd.ireduce_symmetric(parts.G, root)
     end
     if terms.square and root == kbcd.rank() then parts.K_bb = K_b:square() end
@@ -75,8 +79,8 @@ return function(run, method)
     end
   end
 
-  -- H_λ from its terms, for the l-th λ.
-  local function system_of(parts, l)
+  -- H_λ of b rows from its terms, for the l-th λ.
+  local function system_of(parts, l, b)
     local H, c = nil, coefficient(terms.gram, l)
     if c then H = parts.G:to("f64") end
     if c and c ~= 1 then H:scale(c) end
@@ -86,8 +90,8 @@ return function(run, method)
       H = parts.K_bb:to("f64")
       if c ~= 1 then H:scale(c) end
     end
+    H = H or Matrix.zeros(b, b)
     for _, A in ipairs(parts) do
-      H = H or Matrix.zeros(A.nrows, A.nrows)
       if A.ncols == A.nrows then H:add(A) else H:add_diagonal(A) end
     end
     return terms.diagonal and H:add_diagonal(coefficient(terms.diagonal, l)) or H
@@ -106,11 +110,12 @@ return function(run, method)
       local list, names, last = {}, {}, math.min(first + threads - 1, #wanted)
       for i = first, last do
         local block = wanted[i].entry.block
-        list[#list + 1] = system_of(wanted[i].entry.parts, wanted[i].l)
+        list[#list + 1] = system_of(wanted[i].entry.parts, wanted[i].l, #block.I)
         names[#list] = ("block %d of epoch %d, lambda = %g"):format(block.done, block.epoch, lambda[wanted[i].l])
       end
       if threads > 1 and #list == 1 then list[2], names[2] = Matrix.eye(1), "nothing" end
-      local made = kbcd.chol_all(list, { jitter = o.jitter, overwrite = true, names = names })
+      local good, made = pcall(kbcd.chol_all, list, { jitter = o.jitter, overwrite = true, names = names })
+      if not good then error((tostring(made):gsub("; raise lambda.*$", advice)), 0) end
       for i = first, last do
         local w, H = wanted[i], made[i - first + 1]
         w.entry.list[w.l] = H
@@ -158,7 +163,7 @@ return function(run, method)
     now, fused, systems.old, systems.squares = block, nil, nil, nil
     if terms then prepare(block) end
     local K_b, here = get(block)
-    if not E then return K_b, here end
+    if not wants_P then return K_b, here end
     local P = fused or K_b:t() * E
     fused = nil
     return K_b, kbcd.allreduce(P)

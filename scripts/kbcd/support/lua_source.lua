@@ -71,6 +71,12 @@ function lua_source.mentions(f, text)
   return not good or code:find(text, 1, true) ~= nil
 end
 
+-- Whether a function takes so many parameters; true where that cannot be known.
+function lua_source.takes(f, count)
+  local good, about = pcall(getinfo, f, "u")
+  return not good or about.nparams == nil or about.isvararg or about.nparams >= count
+end
+
 -- The object, remembered with the function that it was made of and its parameters.
 function lua_source.remember(object, f, params)
   known[object] = { source = lua_source.text(f), params = params or {} }

@@ -281,4 +281,50 @@ test("a method refuses weights, and targets that change, where they are not its 
     "robust: option targets", "does not take targets", "contract_spec.lua")
 end)
 
+test("K_bᵀE is not computed for a step that does not take it", function()
+  local function products(step)
+    local count = 0
+    local counting = kbcd.algorithm("counting", { "counting", kernel = "kernel" }, function(_, Y_, o, run)
+      local model = run.kernel_model(o.kernel)
+      return {
+        dense = true, residual = run.distributed("E", o.lambda:each(Y_)), step = step,
+        fitted = function() return Matrix.zeros(Y_.nrows, run.columns) end,
+        block = function(B)
+          return { release = function() end, t = function() count = count + 1 return model:block(B):t() end }
+        end,
+      }
+    end)
+    last(counting(X, Y, { kernel = rbf, lambda = 1, b = 20 }))
+    return count
+  end
+  equal(products(function() end), 0)
+  equal(products(function(_, _, _, P) equal(P.nrows, 20) end), 4)
+end)
+
+test("systems of functions, and the advice where one is not positive definite", function()
+  local function relaxed(system)
+    return kbcd.algorithm("relaxed", { "relaxed", kernel = "kernel", p = 20, b = 1000 }, function(X_, Y_, o, run)
+      local method = kbcd.nystrom.setup(X_, Y_, setmetatable({ gamma = 0 }, { __index = o }), run)
+      method.system = function(K_b) return system(K_b, X_.n * o.lambda) end
+      return method
+    end)
+  end
+  local function identity(B) return Matrix.eye(#B) end
+  local function coefficients(system)
+    return last(relaxed(system)(X, Y, { kernel = rbf, lambda = { 1, 2 } })).model.coefficients
+  end
+  local expected = coefficients(function(_, nl) return nl + 1 end)
+  close(coefficients(function(_, nl) return nl + identity end), expected, 1e-12)
+  close(coefficients(function(_, nl) return identity + nl end), expected, 1e-12)
+  close(coefficients(function(K_b, nl) return K_b:square() + identity + nl end),
+    coefficients(function(K_b, nl) return K_b:square() + 1 + nl end), 1e-12)
+  local singular = kbcd.DataSet.local_part(n, Matrix.ones(X.local_n, 2))
+  fails(function() last(kbcd.full_kernel(singular, Y, { kernel = rbf, lambda = 1e-300, b = 20 })) end,
+    "not positive definite", "; raise lambda, or use jitter", "--jitter")  -- it has no gamma
+  fails(function() last(kbcd.nystrom(singular, Y, { kernel = rbf, lambda = 1e-300, p = 20 })) end, "raise lambda or gamma")
+  fails(function()
+    last(kbcd.nystrom(X, Y, { kernel = rbf, lambda = 1, p = 20, choose = function(c) return c.blocks[1]:slice(1, 0) end }))
+  end, "nystrom: choose", "empty Index")
+end)
+
 spec.finish()
