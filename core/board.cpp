@@ -62,9 +62,9 @@ std::string whereabouts(const Slot& slot) {
 struct Watcher {
   std::vector<std::uint64_t> beats = std::vector<std::uint64_t>(slots);
   std::vector<int> silent = std::vector<int>(slots);  // ticks without a beat
-  std::uint64_t call = 0, told = 0;  // that this rank waits in, for `waiting` ticks; the last one reported
+  std::uint64_t call = 0, reported = 0;  // that this rank waits in, for `waiting` ticks; the last one reported
   int waiting = 0, since_interrupt = 0;
-  double told_after = 0;  // doubles with each wait that was reported
+  double report_after = 0;  // doubles with each wait that was reported
 
   static double ticks(double seconds) { return seconds * 1000 / static_cast<double>(tick.count()); }
 
@@ -92,14 +92,14 @@ struct Watcher {
     bool same = mine().state == Slot::waits && mine().calls == call;
     waiting = same ? waiting + 1 : 0;
     call = mine().calls;
-    if (told_after < patience) told_after = patience;
-    if (patience == 0 || call == told || waiting <= ticks(told_after)) return;
+    if (report_after < patience) report_after = patience;
+    if (patience == 0 || call == reported || waiting <= ticks(report_after)) return;
     for (int i = 0; i < here; ++i)
       if (all[i].state == Slot::waits) return;
-    std::fprintf(stderr, "kbcd: some ranks have waited for others for %g seconds:\n%s\n", told_after,
+    std::fprintf(stderr, "kbcd: some ranks have waited for others for %g seconds:\n%s\n", report_after,
                  picture().c_str());
-    told_after *= 2;
-    told = call;
+    report_after *= 2;
+    reported = call;
   }
 };
 

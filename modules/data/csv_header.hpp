@@ -40,6 +40,15 @@ inline bool begins_like_number(std::string_view field) {
   return !field.empty() && std::isdigit(static_cast<unsigned char>(field[0]));
 }
 
+// The name of a pixel, row by column, as tables of pictures have it: 28x28 (but 0x10 is a number).
+inline bool is_pixel(std::string_view field) {
+  std::size_t cross = field.find('x');
+  auto whole = [](std::string_view text) {
+    return !text.empty() && text[0] != '0' && text.find_first_not_of("0123456789") == text.npos;
+  };
+  return cross != field.npos && whole(field.substr(0, cross)) && whole(field.substr(cross + 1));
+}
+
 // A header has a name in a column that has a number in the next row. It has no fractions, and nothing in place of a
 // number: a first row with a malformed number must be an error, not a header. Where as many fields look like a number
 // that is misspelt as like a name, somebody has to say what the line is.
@@ -51,7 +60,7 @@ inline bool looks_like_header(const std::vector<std::string_view>& first, const 
     if (whole) continue;
     if (whole_number_text(first[j]) || is_failed_number(first[j]) || stands_for_nothing(first[j])) return false;
     if (j >= second.size() || !whole_number_text(second[j])) continue;
-    if (begins_like_number(first[j])) {
+    if (begins_like_number(first[j]) && !is_pixel(first[j])) {
       ++doubtful;
       column = static_cast<Int>(j);
     } else {

@@ -112,7 +112,7 @@ test("argument errors say which function, which argument, what was expected and 
   fails(function() A:transpose() end, "Matrix", "'transpose'")
   fails(function() A.size = 3 end, "Matrix", "size")
   fails(function() A.nrows = 3 end, "nrows")
-  fails(function() return A[1] end, "Matrix", "1")
+  fails(function() return A[A.nrows + 1] end, "Matrix", tostring(A.nrows + 1))
   fails(function() return #A end, "nrows", "ncols")
 end)
 
