@@ -84,6 +84,7 @@ end
 function precision_check.bookkeeping(run, method)
   if not method.residual then return end
   local R = sample(run)
+  if math.max(unpack((measure(run, R)))) <= least_loss then return end
   local loss, _, off = measure(run, R, true)
   local ratio = epsilon[f16_kept(run) and "f16" or run.X.dtype] / epsilon.f32
   for l in ipairs(loss) do
