@@ -73,8 +73,13 @@ void allow(const std::string& folder, bool write) {
 
 std::vector<std::string> writable_folders() {
   std::vector<std::string> list;
-  for (auto& folder : folders)
-    if (folder.write) list.push_back(folder.path);
+  for (auto& folder : folders) {
+    bool inside = std::any_of(folders.begin(), folders.end(), [&](const Folder& other) {
+      return &other != &folder && other.write && lies_in(folder.path, other.path) &&
+             (other.path != folder.path || &other < &folder);
+    });
+    if (folder.write && !inside) list.push_back(folder.path);
+  }
   return list;
 }
 

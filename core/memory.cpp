@@ -1,5 +1,6 @@
 #include "core/memory.hpp"
 
+#include <fcntl.h>
 #include <omp.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -9,10 +10,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <new>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -97,8 +99,25 @@ std::size_t& budget_bytes() {
 
 std::size_t reserved_bytes = 0;
 
+// What a file of the system says now. Its descriptor is kept, since the sandbox closes /proc and /sys.
+std::istringstream text_of(const std::string& file) {
+  static std::mutex mutex;
+  static auto& descriptors = *new std::map<std::string, int>;
+  std::lock_guard lock(mutex);
+  auto found = descriptors.find(file);
+  if (found == descriptors.end()) {
+    int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return {};
+    found = descriptors.emplace(file, descriptor).first;
+  }
+  std::string text(16 << 10, '\0');
+  ssize_t length = pread(found->second, text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  return std::istringstream(text);
+}
+
 std::size_t number_after(const std::string& file, std::string_view key) {
-  std::ifstream in(file);
+  std::istringstream in = text_of(file);
   for (std::string line; std::getline(in, line);)
     if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
   return 0;
@@ -108,12 +127,12 @@ constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
 std::size_t number_in(const std::string& file) {
   std::size_t value = 0;
-  return std::ifstream(file) >> value ? value : no_limit;  // "max", or no such file: no limit
+  return text_of(file) >> value ? value : no_limit;  // "max", or no such file: no limit
 }
 
 // The memory that the control groups of this process leave it, if they limit it: unused, or in the file cache.
 std::size_t left_by_groups() {
-  std::ifstream in("/proc/self/cgroup");
+  std::istringstream in = text_of("/proc/self/cgroup");
   std::string group;
   for (std::string line; std::getline(in, line);)
     if (line.starts_with("0::")) group = line.substr(3);
@@ -152,7 +171,9 @@ Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
             "out of memory: {} more bytes were asked for while {} are in use, and --limit-memory is {}", bytes,
             p.in_use, limit_bytes);
     if (p.fits(capacity_)) data_ = std::aligned_alloc(unit, capacity_);
-    if (!data_) fail("out of memory: {} more bytes were asked for while {} are in use", bytes, p.in_use);
+    if (!data_)
+      fail("out of memory: {} more bytes were asked for while {} are in use and {} are free", bytes, p.in_use,
+           memory::available());
     if (unit == huge_page) madvise(data_, capacity_, MADV_HUGEPAGE);
   }
   p.in_use += capacity_;
@@ -200,10 +221,7 @@ std::size_t in_use() {
 }
 
 std::size_t resident_peak() {
-  if (std::size_t kilobytes = number_after("/proc/self/status", "VmHWM:")) return kilobytes << 10;
-  rusage usage{};  // in the sandbox, /proc is closed
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::size_t>(usage.ru_maxrss) << 10;
+  return number_after("/proc/self/status", "VmHWM:") << 10;
 }
 
 std::size_t addresses_left() {
@@ -218,8 +236,8 @@ std::size_t blas_addresses() {
 }
 
 std::size_t available() {
-  std::size_t machine = number_after("/proc/meminfo", "MemAvailable:") << 10;
-  if (machine == 0) machine = sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);  // in the sandbox, /proc is closed
+  const char* file = "/proc/meminfo";
+  std::size_t machine = (number_after(file, "MemAvailable:") + number_after(file, "SwapFree:")) << 10;
   return std::min({machine, left_by_groups(), addresses_left()});
 }
 

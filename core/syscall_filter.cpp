@@ -15,6 +15,10 @@
 
 #include "core/error.hpp"
 
+#ifndef PR_SET_VMA  // headers before Linux 5.17
+#define PR_SET_VMA 0x53564d41
+#endif
+
 namespace kbcd::syscall_filter {
 namespace {
 
@@ -88,7 +92,6 @@ void allow_with_conditions(Filter& filter) {
   for (unsigned long what : {TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO}) filter.allow("ioctl", {command(1, what)});
   for (int what : {F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_DUPFD, F_DUPFD_CLOEXEC})
     filter.allow("fcntl", {command(1, what)});
-  filter.allow("fchmod", {has_bits(1, 07000, 0)});  // of an open file; no set-user-id
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace {
 // which is limited to 65,500 values.
 constexpr std::size_t spare = std::size_t{2} << 20;
 
+constexpr std::size_t most = std::size_t{64} << 20;  // where ulimit -s sets no limit
+
 struct Stack {
   const char* lowest = nullptr;  // it grows down to this address
   std::size_t bytes = 0;
@@ -23,7 +25,10 @@ Stack stack_of_thread() {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return stack;
   void* lowest = nullptr;
-  if (pthread_attr_getstack(&attributes, &lowest, &stack.bytes) == 0) stack.lowest = static_cast<const char*>(lowest);
+  if (std::size_t bytes = 0; pthread_attr_getstack(&attributes, &lowest, &bytes) == 0) {
+    stack.bytes = std::min(bytes, most);
+    stack.lowest = static_cast<const char*>(lowest) + bytes - stack.bytes;
+  }
   pthread_attr_destroy(&attributes);
   return stack;
 }

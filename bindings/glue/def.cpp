@@ -223,6 +223,10 @@ void cannot_set_field(lua_State* L, const char* type, const sol::object& key) {
 Options::Options(const char* owner, sol::optional<sol::table> table, std::vector<std::string> known)
     : owner_(owner), table_(std::move(table)) {
   if (!table_) return;
+  table_->push();
+  bool inherits = luaL_getmetafield(table_->lua_state(), -1, "__index");
+  lua_pop(table_->lua_state(), inherits ? 2 : 1);
+  require(!inherits, "{}: a plain table of options expected, got one whose metatable has __index", owner_);
   for (auto& [key, value] : *table_) {
     std::string text = key.is<std::string>() ? key.as<std::string>() : "a value without a name";
     require(key.is<std::string>() && std::find(known.begin(), known.end(), text) != known.end(),

@@ -71,16 +71,15 @@ sol::optional<std::string> obstacle(const std::string& path) {
   return sol::nullopt;
 }
 
-// Copies the permissions of `path`, if it exists, to `other`; by its descriptor, which the sandbox can check.
+// Copies the permissions of `path`, if it exists, to `other`, which must not be open to more people where that fails.
 void copy_mode(const std::string& path, const std::string& other) {
   access::writing(path);
   access::writing(other);
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return;
-  int descriptor = open(other.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return;
-  fchmod(descriptor, status.st_mode & 07777);
-  close(descriptor);
+  struct stat before {
+  }, after{};
+  if (stat(path.c_str(), &before) != 0 || chmod(other.c_str(), before.st_mode & 07777) == 0) return;
+  require(stat(other.c_str(), &after) == 0 && (after.st_mode & 0777 & ~before.st_mode) == 0,
+          "{}: its permissions cannot be kept (in the sandbox none are changed); remove it first", path);
 }
 
 // Files that this process has locked, by name; the system unlocks them when the process ends, in any way.

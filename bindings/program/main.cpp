@@ -163,6 +163,18 @@ void restart_with_better_choices(char** argv) {
   execv("/proc/self/exe", argv);
 }
 
+// What the shell left open is not the script's; the launcher's connection (PMI_FD) is MPI's.
+void close_inherited() {
+  const char* text = std::getenv("PMI_FD");
+  int kept = text ? std::atoi(text) : 0;
+  if (kept <= STDERR_FILENO) {
+    close_range(STDERR_FILENO + 1, ~0U, 0);
+    return;
+  }
+  if (kept > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, static_cast<unsigned>(kept) - 1, 0);
+  close_range(static_cast<unsigned>(kept) + 1, ~0U, 0);
+}
+
 std::string script_path(const std::string& name) {
   bool path = name.ends_with(".lua") || name.find('/') != name.npos;
   if (fs::is_regular_file(name) && path) return name;
@@ -255,7 +267,7 @@ int main(int argc, char** argv) {
   } catch (...) {
     wrong = std::current_exception();
   }
-  if (line.sandbox) close_range(STDERR_FILENO + 1, ~0U, 0);  // what the shell left open is not the script's
+  if (line.sandbox) close_inherited();
   std::optional<comm::Session> session;
   try {
     session.emplace(&argc, &argv, line.sandbox);

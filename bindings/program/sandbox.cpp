@@ -12,6 +12,7 @@
 #include "core/access.hpp"
 #include "core/blas.hpp"
 #include "core/comm.hpp"
+#include "core/memory.hpp"
 
 namespace kbcd::lua {
 namespace {
@@ -325,6 +326,7 @@ sol::table enter_sandbox(sol::state_view lua) {
   globals["require"] = make_function(lua, [](lua_State* L) { return require_module(L, "script's package"); });
   // What is done once, and would need files or system calls that are closed from now on.
   tzset();
+  memory::resident_peak(), memory::available();
   blas::start_threads();
   comm::connect_all();
   access::restrict(comm::job_folder());

@@ -178,7 +178,8 @@ void bind_signals(sol::table signals) {
     for (int signal : stop_signals) handle(note, signal);
   };
   signals["stop_signal"] = [] { return static_cast<int>(noted_signal); };  // its number, or 0
-  signals["interruptible"] = make_function(signals.lua_state(), &call_interruptibly);
+  lua_pushcfunction(signals.lua_state(), &call_interruptibly);  // no call of a primitive, but a whole line of a script
+  signals["interruptible"] = sol::stack::pop<sol::object>(signals.lua_state());
   // From now on Ctrl-C ends nothing: the session is a person's.
   signals["keep_session"] = [] {
     wake_descriptor();

@@ -4,6 +4,8 @@
 local spec, shell = require "spec", require "shell"
 local test, run, succeeds, refuses, has = shell.test, shell.run, shell.succeeds, shell.refuses, shell.has
 
+if not shell.has_sandbox "sandbox_spec" then return shell.finish() end
+
 local attacks = os.getenv("KBCD_SOURCE") .. "/tests/bindings/sandbox_attacks.lua"
 local sandbox = "kbcd --sandbox --allow in --allow to:rw "
 

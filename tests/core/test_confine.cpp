@@ -174,6 +174,7 @@ std::vector<Attempt> escapes(const Folders& f, pid_t other) {
       {"a date of the secret", [=] { return long(utimensat(AT_FDCWD, secret.c_str(), nullptr, 0)); }},
       {"an attribute of the secret", [=] { return syscall(SYS_setxattr, secret.c_str(), "user.x", "x", 1, 0); }},
       {"set-user-id", [=] { return long(fchmod(open_file(to / "data", O_RDWR), 04755)); }},
+      {"the mode of a file to read", [=] { return long(fchmod(open_file(in / "data", O_RDONLY), 0777)); }},
       {"a fifo", [=] { return long(mkfifo((to / "fifo").c_str(), 0600)); }},
       {"a device", [=] { return long(mknod((to / "null").c_str(), S_IFCHR | 0600, 0x103)); }},
   };
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_SUITE(confined_process)
 
 BOOST_AUTO_TEST_CASE(has_its_folders_alone_on_every_thread) {
   if (!confine::lacking().empty()) {
-    BOOST_TEST_MESSAGE("skipped: this kernel does not have " + confine::lacking());
+    BOOST_TEST_WARN(false, "skipped: this kernel does not have " + confine::lacking());
     return;
   }
   Folders f;
@@ -251,7 +252,6 @@ BOOST_AUTO_TEST_CASE(can_work) {
     wrong += rename((f.to / "new").c_str(), (f.to / "renamed").c_str()) != 0;
     wrong += link((f.to / "renamed").c_str(), (f.to / "second").c_str()) != 0;
     wrong += unlink((f.to / "renamed").c_str()) != 0;
-    wrong += fchmod(open_file(f.to / "data", O_RDWR), 0640) != 0;
     wrong += kill(getpid(), 0) != 0;
     // LuaJIT's way to compiled code.
     void* p = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

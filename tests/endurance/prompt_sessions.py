@@ -81,10 +81,13 @@ class Session:
             return [int(child) for child in file.read().split()]
 
     def send(self, number):
-        if number == signal.SIGUSR1:
-            return os.kill(self.pid, number) if self.ranks > 1 else None
-        for program in self.programs():
-            os.kill(program, number)
+        try:
+            if number == signal.SIGUSR1:
+                return os.kill(self.pid, number) if self.ranks > 1 else None
+            for program in self.programs():
+                os.kill(program, number)
+        except OSError:  # it has ended: the session is reported as lost
+            pass
 
     def resize(self, rows, columns):
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

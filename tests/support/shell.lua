@@ -81,6 +81,16 @@ local function test(name, f)
   error(message, 0)
 end
 
+-- Whether the kernel has what --sandbox needs; if not, a message says what is skipped.
+local sandbox_works
+local function has_sandbox(skipped)
+  if sandbox_works == nil then
+    sandbox_works = not run("kbcd --sandbox -e ''").err:find("this kernel does not have", 1, true)
+  end
+  if not sandbox_works then io.stderr:write(("skipped, for want of Landlock or seccomp: %s\n"):format(skipped)) end
+  return sandbox_works
+end
+
 local function finish()
   os.execute("rm -rf '" .. tmp .. "'")
   spec.finish()
@@ -88,5 +98,5 @@ end
 
 return {
   tmp = tmp, read = read, write = write, run = run, has = has, succeeds = succeeds, refuses = refuses, count = count,
-  test = test, finish = finish,
+  test = test, finish = finish, has_sandbox = has_sandbox,
 }

@@ -23,7 +23,7 @@ end
 coroutine.resume = counted_resume
 
 local function unwrapped(ok, ...)
-  if not ok then error((...), 3) end
+  if not ok then error((...), 2) end
   return ...
 end
 

@@ -58,11 +58,15 @@ local function refuse(_, key)
   error(format("'%s' cannot be set: the library is frozen in the sandbox (kbcd --sandbox)", tostring(key)), 2)
 end
 
--- sol2 lets a script replace a method of a type by a field of an object of it.
+-- sol2 lets a script replace a method of a type by a field of an object of it. Numbers (A[1] = 5) set what it holds.
 local function freeze_objects()
   for name, metatable in next, getregistry() do
     if type(name) == "string" and find(name, "^sol%.") and type(metatable) == "table" then
-      rawset(metatable, "__newindex", refuse)
+      local set = rawget(metatable, "__newindex")
+      rawset(metatable, "__newindex", function(object, key, value)
+        if type(key) ~= "number" or type(set) ~= "function" then return refuse(object, key) end
+        return set(object, key, value)
+      end)
     end
   end
 end

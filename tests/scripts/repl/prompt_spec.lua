@@ -52,7 +52,7 @@ test("Tab completes names, members and files; a long line shows its time", funct
     "Matrix.ey\\t(3):trace()\\r", "\\r\\n3\\r\\n",
     "kernel.\\t", "laplacian", "\\x03", "^C",
     "io.open('" .. shell.tmp .. "/meas\\t):read('*a')\\r", '"1,2\\\\n"',
-    "t = now() while now() < t + 1.2 do end\\r", "(1.",
+    "t = now() while now() < t + 1.2 do end\\r", " s)\\r\\n",
   })
 end)
 
