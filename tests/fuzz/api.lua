@@ -116,7 +116,8 @@ local function attempt(name, f, args, n)
     if nested == 0 and seconds > 20 then fault(name, format("took %.1f s of processor time", seconds)) end
     if several and nested == 0 then
       meet("fuzz", "")
-      if allreduce_min((...) and 1 or 0) == 0 then return check(name, false, select(2, ...) or "other rank failed") end
+      local good = (...)
+      if allreduce_min(good and 1 or 0) == 0 and good then return check(name, false, "another rank failed") end
     end
     return check(name, ...)
   end
