@@ -1,4 +1,4 @@
-// Where in the bytecode of a Lua function a call stands, which tells calls on one line apart.
+// Where in the bytecode of a Lua function a call stands, which distinguishes the calls of one line.
 #pragma once
 
 #include <optional>

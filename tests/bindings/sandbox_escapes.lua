@@ -34,7 +34,7 @@ return {
   { "the memory of this process", "does not let it be written",
     [[ return io.open("/proc/self/mem", "r+") ]] },
   { "the environment of this process", "does not let it be read", [[ return io.open("/proc/self/environ") ]] },
-  { "a file by /proc/self/root", "does not let it be read", [[ return io.open("/proc/self/root/etc/passwd") ]] },
+  { "a file by /proc/self/cwd", "does not let it be read", [[ return io.open("/proc/self/cwd/secret") ]] },
   { "a file by /proc/self/fd", "does not let it be read", [[ return io.open("/proc/self/fd/1") ]] },
   { "a hard link", "does not let it be written", [[ return require("kbcd.runtime").files.link("secret", "to/hard") ]] },
   { "a file to read, written", "does not let it be written", [[ return io.open("in/data.csv", "r+") ]] },
