@@ -3,6 +3,7 @@
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
 #include "modules/blocks/block.hpp"
+#include "modules/blocks/kernel_triangle.hpp"
 #include "modules/blocks/selector.hpp"
 
 namespace kbcd {
@@ -15,6 +16,10 @@ struct SelectorT {
 };
 
 namespace lua {
+
+template <>
+inline constexpr const char* type_name<KernelTriangle> = "KernelTriangle";
+
 namespace {
 
 Matrix multiply(sol::this_state L, sol::object a, sol::object b) {
@@ -137,11 +142,50 @@ void bind_selector(sol::state_view lua, sol::table kbcd) {
   kbcd["SelectorType"] = kbcd["SelectorT"] = kbcd["BlockT"] = sol::lua_nil;
 }
 
+void bind_triangle(sol::state_view lua, sol::table kbcd) {
+  auto type = kbcd.new_usertype<KernelTriangle>("KernelTriangle", sol::no_constructor);
+  def_field(type, "nrows", "This rank's rows.", [](const KernelTriangle& k) { return k.rows(); });
+  def_field(type, "ncols", "All rows.", &KernelTriangle::cols);
+  def_field(type, "tiles", "The number of tiles.", &KernelTriangle::tiles);
+  def_field(type, "stays", "Whether all of it stays in memory, on every rank.", &KernelTriangle::stays);
+  def_field(type, "kept", "How many entries are in memory on this rank.", &KernelTriangle::entries);
+  def(lua, type, "KernelTriangle:times(V)", "K V for this rank's rows of V: this rank's rows. All ranks call it.",
+      [](std::shared_ptr<KernelTriangle> k, const Matrix& v) { return k->times(v); });
+  def(lua, type, "KernelTriangle:rows_times(tiles, V)",
+      "K(I, [n]) V for this rank's rows of V and the rows I of some tiles: this rank's part of the sum. All ranks call it.",
+      [](std::shared_ptr<KernelTriangle> k, const Index& tiles, const Matrix& v) { return k->rows_times(tiles, v); });
+  def(lua, type, "KernelTriangle:square(tiles)", "K(I, I) of the rows I of some tiles: this rank's part of the sum.",
+      [](std::shared_ptr<KernelTriangle> k, const Index& tiles) { return k->square(tiles); });
+  def(lua, type, "KernelTriangle:tile(t)", "The rows of a tile.", [](std::shared_ptr<KernelTriangle> k, Int t) {
+    require(t >= 1 && t <= k->tiles(), "KernelTriangle:tile: a number in 1..{} expected, got {}", k->tiles(), t);
+    return k->tile(t - 1);
+  });
+  def(lua, type, "KernelTriangle:release()", "Frees the memory of the entries now.",
+      [](std::shared_ptr<KernelTriangle> k) { k->release(); });
+  type[sol::meta_function::to_string] = [](const KernelTriangle& k) {
+    return fmt::format("KernelTriangle {}x{}", k.rows(), k.cols());
+  };
+  refuse_unknown_fields(type);
+  def(lua, kbcd, "KernelTriangle(X, kernel, order [, options])",
+      "All of K(X, X), of which one triangle is computed, kept and read, in tiles of rows; order: an Index of all rows.\n"
+      "options: tile (rows of a tile), group (tiles that are computed at once), keep, scale (KernelMatrix explains both).",
+      [](const DataSet& x, std::shared_ptr<Kernel> kernel, const Index& order, sol::optional<sol::table> table) {
+        Options options("KernelTriangle", table, {"tile", "group", "keep", "scale"});
+        KernelTriangle::Options o;
+        o.tile = options.get<Int>("tile").value_or(o.tile);
+        o.group = options.get<Int>("group").value_or(o.group);
+        o.keep = options.get<std::string>("keep") ? keep_option(options) : Keep::exact;
+        if (auto scale = options.get<Matrix>("scale")) o.scale = *scale;
+        return std::make_shared<KernelTriangle>(x, kernel, order, o);
+      });
+}
+
 }  // namespace
 
 void bind_blocks(sol::state_view lua, sol::table kbcd) {
   bind_block(lua, kbcd);
   bind_selector(lua, kbcd);
+  bind_triangle(lua, kbcd);
   sol::usertype<Matrix> matrix = kbcd["Matrix"];
   matrix[sol::meta_function::multiplication] = &multiply;
 

@@ -180,19 +180,22 @@ std::shared_ptr<Block> with_options(std::unique_ptr<PanelSource> source, const B
 
 }  // namespace
 
-std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
-                                    std::optional<Index> rows, const DataSet& centers, const BlockOptions& options) {
+std::unique_ptr<PanelSource> kernel_source(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
+                                           std::optional<Index> rows, const DataSet& centers) {
   require(columns.size() > 0, "KernelBlock: at least one column expected");
   columns.require_within("KernelBlock", centers.n());
   require(centers.d() == x.d(), "KernelBlock: the centres have {} columns, X has {}", centers.d(), x.d());
   require(centers.sparse() == x.sparse(), "KernelBlock: X and the centres must both be sparse or both be dense");
   if (x.sparse())
-    return with_options(
-        std::make_unique<SparseKernelPanels>(x, std::move(rows), std::move(kernel), centers.gather_sparse(columns)),
-        options);
+    return std::make_unique<SparseKernelPanels>(x, std::move(rows), std::move(kernel), centers.gather_sparse(columns));
   Matrix own = centers.gather(columns);
   Timer timer("pack centres");
-  return with_options(std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), own), options);
+  return std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), own);
+}
+
+std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
+                                    std::optional<Index> rows, const DataSet& centers, const BlockOptions& options) {
+  return with_options(kernel_source(x, columns, std::move(kernel), std::move(rows), centers), options);
 }
 
 std::shared_ptr<Block> random_features_block(const DataSet& x, const Index& features, std::shared_ptr<FeatureMap> map,

@@ -61,6 +61,10 @@ struct BlockOptions {
   Keep keep = Keep::while_it_fits;
   std::optional<Matrix> row_scale = std::nullopt, column_scale = std::nullopt;
 };
+// K(rows, columns), of all this rank's rows of x unless `rows` are given; the columns are rows of `centers`
+// (collective).
+std::unique_ptr<PanelSource> kernel_source(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
+                                           std::optional<Index> rows, const DataSet& centers);
 std::shared_ptr<Block> kernel_block(const DataSet& x, const Index& columns, std::shared_ptr<Kernel> kernel,
                                     std::optional<Index> rows, const DataSet& centers,
                                     const BlockOptions& options = {});

@@ -22,7 +22,8 @@ local folders = {
 }
 -- Tables of the runtime that are internal to the library.
 local own = { docs = true, terminal = true, job = true, timing = true, memory = true, library = true, files = true,
-  signals = true, kernels = true, maps = true, loaders = true, pivots = true, gram_rows = true }
+  signals = true, kernels = true, maps = true, loaders = true, pivots = true, gram_rows = true,
+  KernelTriangle = true }
 
 local folder_of = {}
 for folder, names in pairs(folders) do for _, name in ipairs(names) do folder_of[name] = folder end end

@@ -76,10 +76,6 @@ return function(o, data, algorithm, given)
       options.epochs = s.b >= count and 1 or fits and 8 or 3  -- epochs cost little when the blocks are kept
       chosen("%d epoch%s", options.epochs, options.epochs == 1 and "" or "s")
     end
-    if not options.partition and algorithm.fixed_if_kept and options.epochs > 1 then
-      options.partition = fits and "fixed" or nil
-      chosen(fits and "a fixed partition (the kernel fits in memory)" or "a fresh partition each epoch")
-    end
   end
   s.options = options
   return s, table.concat(notes, ", ")

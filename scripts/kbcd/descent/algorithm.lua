@@ -50,7 +50,8 @@ step.test_error); log (a path, or { path = …, about = { … } }: a line of JSO
 "checkpoint"); start (a Model to begin from; the data may have grown); targets (a function(epoch, fitted) that gives new
 targets before an epoch, or nil; fitted() is a list of fitted values); weights (of the rows: a Matrix of this rank's rows x
 1, or a DataSet, all > 0). With blocks: b = 2048 (block size, at most the number of rows, centres or features); partition =
-"fixed" or "fresh" (anew each epoch); jitter = false (true: add a growing multiple of I to a system that is not positive
+"fixed", "fresh" (anew each epoch) or, of a kernel on all rows, "regrouped" (the kernel stays in memory in small tiles of rows,
+and each epoch makes its blocks of other tiles; "fresh" where it does not fit or for one epoch); jitter = false (true: add a growing multiple of I to a system that is not positive
 definite); choose (help "choose"). With centres: centers = "uniform", "rpcholesky", "leverage" or an Index.]]
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
@@ -99,8 +100,10 @@ local function schema_of(name, declared, setup)
   }
   if blocks then
     schema.b = { options.maybe(options.count), false, kind = "count", about = "block size" }
-    schema.partition = { options.one_of("fixed", "fresh"), "fixed", kind = "choice", choices = { "fixed", "fresh" },
-      about = "blocks that stay, or new ones each epoch" }
+    local ways = { "fixed", "fresh" }
+    if declared.kernel and declared.p == nil then ways[3] = "regrouped" end
+    schema.partition = { options.one_of(unpack(ways)), "fixed", kind = "choice", choices = ways,
+      about = "blocks that stay, or new ones each epoch" .. (ways[3] and ", or of kept tiles" or "") }
     -- "auto": true where the algorithm has a system.
     schema.jitter = { function(x) return x ~= "auto" and options.flag(x) or nil end, false, kind = "flag",
       about = "add a multiple of I to systems that are not positive definite",
@@ -231,8 +234,7 @@ local Algorithm = {
   __tostring = function(a) return ("algorithm %s: %s"):format(a.name, a.about) end,
 }
 
--- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n), fixed_if_kept
--- (true: the commands take a fixed partition where all blocks stay in memory, whatever the default is).
+-- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n).
 return function(name, declared, setup, more)
   if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
     error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)
@@ -245,7 +247,7 @@ return function(name, declared, setup, more)
   local schema, own = schema_of("algorithm " .. name, declared, setup)
   return setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
-    setup = setup, up_to = more and more.up_to, fixed_if_kept = more and more.fixed_if_kept,
+    setup = setup, up_to = more and more.up_to,
     sources = { file = file or { checksum = lua_source.text(setup) }, modules = modules }, blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
   }, Algorithm)

@@ -18,9 +18,9 @@ end
 
 -- Bytes of all blocks that a run would keep, or of the one at hand.
 local function wanted_by_blocks(X, o, count)
-  local kept = o.partition == "fixed" and o.epochs > 1 and o.keep ~= "none"
+  local kept = o.partition ~= "fresh" and o.epochs > 1 and o.keep ~= "none"
   local bytes = kept and o.keep == "f16" and 2 or X.dtype == "f32" and 4 or 8
-  return X.local_n * (kept and count or o.b or count) * bytes
+  return X.local_n * (kept and count or o.b or count) * bytes / (o.partition == "regrouped" and 2 or 1)
 end
 
 return function(owner, X, o, job)

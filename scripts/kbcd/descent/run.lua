@@ -34,13 +34,19 @@ local function model_of(run, m, bytes)
       error(("%s: b = %d is larger than %s = %d"):format(run.owner, o.b, all_rows and "n" or "p", count), 0)
     end
   end
-  local stays = o.partition == "fixed" and o.epochs > 1 and o.keep ~= "none"
-  m.keep, m.b = stays and o.keep or nil, o.b  -- a block that does not stay is kept for its step
+  local stays = o.epochs > 1 and o.keep ~= "none"
+  m.keep, m.b = stays and o.partition == "fixed" and o.keep or nil, o.b  -- a block that does not stay is kept for its step
   memory_check(run.owner, X, o, {
     columns = run.columns, count = count,
     distributed = (all_rows and o.partition == "fixed" and 5 or 4) + (o.checkpoint and 1 or 0),
     replicated = all_rows and 0 or 3, bytes = bytes or 0, systems = not run.blocks and 0 or m.map and 1 or m.centers and 2
   or kbcd.threads(), })
+  if o.partition == "regrouped" then
+    m.tiled = all_rows and stays and not o.choose and
+      kbcd.KernelMatrix(X, nil, m.kernel, { keep = o.keep, b = o.b, scale = run.scale, seed = o.seed }) or nil
+    if m.tiled and not m.tiled.stays then m.tiled = m.tiled:release() end
+    if not m.tiled then o.partition = "fresh" end
+  end
   m.coefficients = Matrix.zeros(all_rows and X.local_n or count, run.columns)
   run.model = Model.new(m)
   methods.own(run, all_rows and "distributed" or "replicated", "coefficients", m.coefficients)

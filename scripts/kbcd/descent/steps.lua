@@ -44,7 +44,7 @@ return function(run, method)
 
   local function begin_epoch()
     visits = not method.step and one_visit or choose and choose.begin(epoch) or
-      new_visits(o, model.count, epoch, method.later and o.partition == "fixed" and "fixed" or nil)
+      new_visits(o, model, epoch, method.later and o.partition == "fixed" and "fixed" or nil)
     if method.step and not method.residual and model.distributed then
       local squares = Matrix.zeros(1, #visits)
       for i, block in ipairs(visits) do squares:set(1, i, Y:take(X:local_rows(block.I)):norm() ^ 2) end

@@ -57,6 +57,7 @@ return function(run, method)
       local later = method.later and block.later() or nil
       local K_b = false
       if method.block then K_b = method.block(block.I, later)
+      elseif block.tiles then K_b = model.tiled:columns(block.tiles)
       elseif method.block == nil then K_b = model:block(block.I, later) end
       entry = { K_b, later and X:local_rows(later) }
       held[block.number] = entry
@@ -170,7 +171,8 @@ return function(run, method)
   end
 
   -- For each λ, its columns of `right` solved with H_λ: on every rank the result of the one that has the factor. With `old`,
-  -- the solution minus `old`; |H Δ|² for each λ are the squares of the residual before the step.
+  -- the solution minus `old`. |H Δ|² for each λ are the squares of the residual before the step; without `old`, and where
+  -- the model is of all rows, H Δ is `right`.
   function systems.solve(right, old)
     if not terms then error(("%s: solve: setup returned no system (%s)"):format(run.owner, run.place), 0) end
     local entry, Delta = factors[now.number], Matrix.zeros(right.nrows, right.ncols)
@@ -194,7 +196,11 @@ return function(run, method)
       factors[now.number] = nil
     end
     kbcd.bcast(Delta, entry.root)
-    if old then systems.old, systems.squares = old, kbcd.bcast(squares, entry.root) end
+    if old then systems.old, systems.squares = old, kbcd.bcast(squares, entry.root)
+    elseif model.distributed then
+      systems.squares = Matrix.zeros(1, L)
+      for l = 1, L do systems.squares:set(1, l, lambda:columns(right, l):norm() ^ 2) end
+    end
     if systems.solved then systems.solved(old and math.sqrt(squares:sum()) or right:norm()) end
     return Delta
   end

@@ -1,6 +1,6 @@
 -- test_follower(run): the scores of the rows of o.test, kept up to date: after a step that changed rows I of the
 -- coefficients by Δ, T ← T + K(test, I) Δ; where a step may change all of them, T = f(test) at the end of an epoch. The
--- blocks of a fixed partition, or of a method that iterates, are kept like those of the training rows.
+-- blocks of a fixed partition, of tiles, or of a method that iterates, are kept like those of the training rows.
 
 local kbcd = require "kbcd"
 
@@ -25,14 +25,26 @@ return function(run)
     end
   end
 
+  -- T += K(test, I) Δ. number: where the block is kept, if it comes again.
+  local function add(number, I, Delta)
+    local K_b = held[number] or model:block_of(test, I, kept and o.keep or "none")
+    T:add(K_b * Delta)
+    if kept and type(number) == "number" then held[number] = K_b end
+  end
+
   local follow = {}
 
   function follow.after(block, Delta, at_end)
     known = Delta ~= nil or at_end
-    if Delta then
-      local K_b = held[block.number] or model:block_of(test, block.I, kept and o.keep or "none")
-      T:add(K_b * Delta)
-      if kept and type(block.number) == "number" then held[block.number] = K_b end
+    if Delta and block.tiles then
+      local first = 1
+      for i = 1, #block.tiles do
+        local I = model.tiled:tile(block.tiles[i])
+        add(block.tiles[i], I, Delta:rows(first, first + #I - 1))
+        first = first + #I
+      end
+    elseif Delta then
+      add(block.number, block.I, Delta)
     elseif at_end then
       score_all()
     end

@@ -2,28 +2,27 @@
 --
 -- Of some columns J it is K([n], J) = [K_1 … K_m], each K_i a KernelBlock.
 --
--- Of all columns it is symmetric, and one triangle is enough. With the rows in a random order (so that the ranks have equal
--- shares of every block) cut into I_1 … I_m, and T_i = K(I_i ∪ later rows, I_i),
---
---     (K V)_{I_i ∪ later} += T_i V_{I_i},     (K V)_{I_i} += T_iᵀ V_later
---
--- from one pass over T_i, where V_later is V without the rows I_i, which the first product has already.
+-- Of all columns it is symmetric, and one triangle of tiles is enough (modules/blocks/kernel_triangle.hpp). The rows are in
+-- a random order, so that the ranks have equal shares of every tile.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
+local streams = require "kbcd.support.streams"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 
 runtime.docs.KernelMatrix = [[KernelMatrix(X, J, kernel [, options])
 K([n], J) as an operator, or all of K where J is nil. All ranks make it. Its blocks are computed at their first product and
 stay in memory as far as the budget goes; the others are computed again for each product, so all ranks call the products.
-options: keep = "exact", "f16" or "none" (as for KernelBlock), b = 2048 (columns of a block), centers (the DataSet that J
-numbers the rows of; X unless given), scale (this rank's rows x 1: the matrix is diag(s) K diag(s), as weights s^2 of rows
-make it).
+options: keep = "exact", "f16" or "none" (as for KernelBlock), b = 2048 (columns of a block, or of eight tiles), centers
+(the DataSet that J numbers the rows of; X unless given), scale (this rank's rows x 1: the matrix is diag(s) K diag(s), as
+weights s^2 of rows make it), seed (of the order of the rows in tiles).
 With J: K * V for a |J| x k Matrix V that every rank has gives this rank's rows. K:t() * A for this rank's n_local x k rows
 gives this rank's part of the sum, |J| x k: allreduce it. K:square() is K(J, J), on every rank.
 Without J: K * V (and K:t() * V, which is the same) for this rank's rows of an n x k matrix V gives this rank's rows of the
 product; the sums over the ranks are inside. One triangle is computed, kept and read. K:square() is all of K, dense.
+K.tiles is the number of tiles of rows, K:tile(t) the rows of one, and K:columns(tiles) the columns of an Index of tiles as an
+operator C: C:t() * V (this rank's part of the sum), C * D, C:square(). K.stays: whether all of it fits the memory budget.
 K:diagonal() is K(x, x) of this rank's rows; K:rows(I), called by all ranks, rows I on every rank; K:release() frees the
 entries. K.nrows (this rank's), K.ncols, K.kept (how many entries are in memory on this rank).]]
 
@@ -66,29 +65,10 @@ local function times_columns(self, V)
   return out
 end
 
-local function symmetric_times(self, V)
-  local X = self.X
-  local out, sum, before = Matrix.zeros(X.local_n, V.ncols), nil, nil
-  for i = 1, #self.blocks + 1 do
-    local block = self.blocks[i]
-    -- One message: V_I of this block, and T'V of the one before.
-    local V_I = block and block.S:t() * V
-    if V_I and sum then kbcd.allreduce(V_I, sum) else kbcd.allreduce(V_I or sum) end
-    if before then out:add(before.S * sum) end
-    if not block then return out end
-    local V_rest = V:take(block.here)
-    if #block.here > block.later then V_rest:rows(block.later + 1, #block.here):fill(0) end
-    local P
-    P, sum = with(block, function(T, D, A) return T:both(D, A) end, V_I, V_rest)
-    out:add_rows(block.here, P)
-    before = block
-  end
-end
-
 function KernelMatrix.__mul(self, V)
   if getmetatable(self) ~= KernelMatrix then error(("cannot multiply %s by KernelMatrix"):format(kbcd.type(self)), 2) end
   require_rows("KernelMatrix", V, self.symmetric and self.X.local_n or self.ncols)
-  return (self.symmetric and symmetric_times or times_columns)(self, V)
+  return self.symmetric and self.triangle:times(V) or times_columns(self, V)
 end
 
 function Transposed.__mul(self, A)
@@ -139,6 +119,7 @@ function methods:square()
 end
 
 function methods:release()
+  if self.symmetric then self.triangle:release() end
   for _, block in ipairs(self.blocks) do
     if block.K then block.K:release() end
     block.K, block.keep = nil, self.keep
@@ -146,6 +127,7 @@ function methods:release()
 end
 
 function KernelMatrix.__index(self, name)
+  if self.symmetric and (name == "kept" or name == "tiles" or name == "stays") then return self.triangle[name] end
   if name == "kept" then
     local entries = 0
     for _, block in ipairs(self.blocks) do entries = entries + (block.K and block.K.nrows * block.K.ncols or 0) end
@@ -172,21 +154,54 @@ local function columns(self, o)
   end
 end
 
-local function triangle(self, o)
-  local X = self.X
-  local order = Index.permutation(X.n, { seed = 1 })
-  for first = 1, X.n, o.b do
-    local last = math.min(X.n, first + o.b - 1)
-    local I = order:slice(first, last)
-    local function later() return order:slice(last + 1, X.n):sorted() end  -- long lists, not kept
-    local function rows() return Index.concat{ later(), I } end
-    local block = { S = kbcd.Selector(X.n, I), here = X:local_rows(rows()), later = #X:local_rows(later()) }
-    function block.make(keep)
-      return kbcd.KernelBlock(X, I, self.kernel, { rows = rows(), keep = keep, row_scale = self.scale or nil,
-        column_scale = scale_of(self, I) })
-    end
-    self.blocks[#self.blocks + 1] = block
+-- Columns of some tiles: K([n], I).
+local Columns, TransposedColumns, column_methods = {}, {}, {}
+Columns.__index = column_methods
+
+function Columns.__mul(self, D)
+  if getmetatable(self) ~= Columns then error(("cannot multiply %s by columns"):format(kbcd.type(self)), 2) end
+  require_rows("columns", D, self.ncols)
+  return self.K.triangle:times(kbcd.Selector(self.K.ncols, self.I) * D)
+end
+
+function TransposedColumns.__mul(self, V)
+  if getmetatable(self) ~= TransposedColumns then
+    error(("cannot multiply %s by transposed columns"):format(kbcd.type(self)), 2)
   end
+  require_rows("columns:t()", V, self.of.nrows)
+  return self.of.K.triangle:rows_times(self.of.numbers, V)
+end
+
+function Columns.__tostring(self) return ("columns %dx%d of %s"):format(self.nrows, self.ncols, tostring(self.K)) end
+
+function column_methods:t() return setmetatable({ of = self }, TransposedColumns) end
+
+-- K(I, I), on this rank alone.
+function column_methods:square()
+  return self.block and self.block:square() or self.K.triangle:square(self.numbers)
+end
+
+function column_methods:release() end  -- the triangle has the entries
+
+function methods:tile(t) return self.triangle:tile(t) end
+
+function methods:columns(numbers)
+  if not self.symmetric then error("KernelMatrix:columns: a KernelMatrix of all rows expected", 2) end
+  local parts = {}
+  for i = 1, #numbers do parts[i] = self.triangle:tile(numbers[i]) end
+  local C = { K = self, numbers = numbers, I = Index.concat(parts), nrows = self.nrows }
+  C.ncols = #C.I
+  if kbcd.size() > 1 then  -- a rank has only its own rows of the tiles, and computes K(I, I) from X_I
+    C.block = kbcd.KernelBlock(self.X, C.I, self.kernel, { keep = "none", row_scale = self.scale or nil,
+      column_scale = scale_of(self, C.I) })
+  end
+  return setmetatable(C, Columns)
+end
+
+local function triangle(self, o)
+  local order = Index.permutation(self.X.n, { seed = o.seed, stream = streams.partition() })
+  self.triangle = runtime.KernelTriangle(self.X, self.kernel, order,
+    { tile = math.ceil(o.b / self.group), group = self.group, keep = o.keep, scale = self.scale or nil })
 end
 
 return function(X, J, kernel, given)
@@ -201,13 +216,14 @@ return function(X, J, kernel, given)
   local o = options.read("KernelMatrix", given or {}, {
     keep = { options.one_of("exact", "f16", "none"), "exact" }, b = { options.count, 2048 },
     centers = { options.maybe(options.data), false }, scale = { options.maybe(options.matrix), false },
+    seed = { options.seed, 1 },
   })
   if o.scale and o.centers then error("KernelMatrix: options scale and centers do not go together", 2) end
   if not J and o.centers then error("KernelMatrix: option centers: J expected with it, which numbers its rows", 2) end
   if J and #J == 0 then error("KernelMatrix: at least one column expected", 2) end
   local self = setmetatable({
     X = X, J = J or false, kernel = kernel, keep = o.keep, scale = o.scale, centers = o.centers or X, symmetric = not J,
-    blocks = {}, nrows = X.local_n, ncols = J and #J or X.n,
+    blocks = {}, group = 8, nrows = X.local_n, ncols = J and #J or X.n,
   }, KernelMatrix);
   (J and columns or triangle)(self, o)
   for _, block in ipairs(self.blocks) do block.keep = o.keep end
