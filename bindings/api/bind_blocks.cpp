@@ -11,6 +11,9 @@ namespace kbcd {
 struct BlockT {
   std::shared_ptr<Block> block;
 };
+struct KernelColumnsT {
+  std::shared_ptr<KernelColumns> columns;
+};
 struct SelectorT {
   Selector selector;
 };
@@ -19,6 +22,10 @@ namespace lua {
 
 template <>
 inline constexpr const char* type_name<KernelTriangle> = "KernelTriangle";
+template <>
+inline constexpr const char* type_name<KernelColumns> = "KernelColumns";
+template <>
+inline constexpr const char* type_name<KernelColumnsT> = "transposed KernelColumns";
 
 namespace {
 
@@ -40,6 +47,8 @@ Matrix multiply(sol::this_state L, sol::object a, sol::object b) {
     }
     if (a.is<Block>()) return a.as<Block&>().times(right);
     if (a.is<BlockT>()) return a.as<BlockT&>().block->t_times(right);
+    if (a.is<KernelColumns>()) return a.as<KernelColumns&>().times(right);
+    if (a.is<KernelColumnsT>()) return a.as<KernelColumnsT&>().columns->t_times(right);
     if (a.is<Selector>()) return a.as<Selector&>().times(right);
     if (a.is<SelectorT>()) return a.as<SelectorT&>().selector.t_times(right);
   }
@@ -147,15 +156,14 @@ void bind_triangle(sol::state_view lua, sol::table kbcd) {
   def_field(type, "nrows", "This rank's rows.", [](const KernelTriangle& k) { return k.rows(); });
   def_field(type, "ncols", "All rows.", &KernelTriangle::cols);
   def_field(type, "tiles", "The number of tiles.", &KernelTriangle::tiles);
+  def_field(type, "group", "How many tiles are computed at once.", &KernelTriangle::group);
   def_field(type, "stays", "Whether all of it stays in memory, on every rank.", &KernelTriangle::stays);
   def_field(type, "kept", "How many entries are in memory on this rank.", &KernelTriangle::entries);
   def(lua, type, "KernelTriangle:times(V)", "K V for this rank's rows of V: this rank's rows. All ranks call it.",
       [](std::shared_ptr<KernelTriangle> k, const Matrix& v) { return k->times(v); });
-  def(lua, type, "KernelTriangle:rows_times(tiles, V)",
-      "K(I, [n]) V for this rank's rows of V and the rows I of some tiles: this rank's part of the sum. All ranks call it.",
-      [](std::shared_ptr<KernelTriangle> k, const Index& tiles, const Matrix& v) { return k->rows_times(tiles, v); });
-  def(lua, type, "KernelTriangle:square(tiles)", "K(I, I) of the rows I of some tiles: this rank's part of the sum.",
-      [](std::shared_ptr<KernelTriangle> k, const Index& tiles) { return k->square(tiles); });
+  def(lua, type, "KernelTriangle:columns(tiles)",
+      "K([n], I) of the rows I of some tiles as an operator C: C:t() * V, C * D, C:square(). All ranks call it.",
+      [](std::shared_ptr<KernelTriangle> k, const Index& tiles) { return std::make_shared<KernelColumns>(k, tiles); });
   def(lua, type, "KernelTriangle:tile(t)", "The rows of a tile.", [](std::shared_ptr<KernelTriangle> k, Int t) {
     require(t >= 1 && t <= k->tiles(), "KernelTriangle:tile: a number in 1..{} expected, got {}", k->tiles(), t);
     return k->tile(t - 1);
@@ -166,6 +174,30 @@ void bind_triangle(sol::state_view lua, sol::table kbcd) {
     return fmt::format("KernelTriangle {}x{}", k.rows(), k.cols());
   };
   refuse_unknown_fields(type);
+  auto columns = kbcd.new_usertype<KernelColumns>("KernelColumns", sol::no_constructor);
+  def_field(columns, "nrows", "This rank's rows.", [](const KernelColumns& c) { return c.rows(); });
+  def_field(columns, "ncols", "The columns.", [](const KernelColumns& c) { return c.cols(); });
+  def(lua, columns, "KernelColumns:t()",
+      "The transpose, for C:t() * V: this rank's part of the sum. All ranks call it.",
+      [](std::shared_ptr<KernelColumns> c) { return KernelColumnsT{c}; });
+  def(lua, columns, "KernelColumns:square()", "K(I, I), a Matrix; each rank may call it alone.",
+      [](std::shared_ptr<KernelColumns> c) { return c->square(); });
+  def(lua, columns, "KernelColumns:rows()", "I: the rows of X that the columns belong to, an Index.",
+      [](std::shared_ptr<KernelColumns> c) { return c->columns(); });
+  def(lua, columns, "KernelColumns:release()", "Does nothing: the triangle has the entries.",
+      [](std::shared_ptr<KernelColumns>) {});
+  columns[sol::meta_function::multiplication] = &multiply;
+  columns[sol::meta_function::to_string] = [](const KernelColumns& c) {
+    return fmt::format("KernelColumns {}x{}", c.rows(), c.cols());
+  };
+  refuse_unknown_fields(columns);
+  auto transposed = kbcd.new_usertype<KernelColumnsT>("KernelColumnsT", sol::no_constructor);
+  transposed[sol::meta_function::multiplication] = &multiply;
+  transposed[sol::meta_function::to_string] = [](const KernelColumnsT& c) {
+    return fmt::format("KernelColumns {}x{}, transposed", c.columns->cols(), c.columns->rows());
+  };
+  refuse_unknown_fields(transposed);
+  kbcd["KernelColumns"] = kbcd["KernelColumnsT"] = sol::lua_nil;
   def(lua, kbcd, "KernelTriangle(X, kernel, order [, options])",
       "All of K(X, X), of which one triangle is computed, kept and read, in tiles of rows; order: an Index of all rows.\n"
       "options: tile (rows of a tile), group (tiles that are computed at once), keep, scale (KernelMatrix explains both).",

@@ -31,6 +31,7 @@ class KernelTriangle {
   Int rows() const { return x_.local_n(); }
   Int cols() const { return x_.n(); }
   Int tiles() const { return static_cast<Int>(tiles_.size()); }
+  Int group() const { return group_tiles_; }
   Index tile(Int t) const;                          // its rows in x
   bool stays() const { return kept_ == groups(); }  // every group has its part of the budget, on every rank
   Int entries() const;                              // that are in memory here
@@ -44,6 +45,7 @@ class KernelTriangle {
   void release();  // frees the entries; a product computes them again
 
  private:
+  friend class KernelColumns;
   struct Tile {
     Int first, count;          // its place in the order
     Int own_first, own_count;  // the same among this rank's rows
@@ -87,6 +89,24 @@ class KernelTriangle {
   Int kept_ = 0;  // groups [0, kept_) stay
   bool reserved_ = false, busy_ = false;
   std::vector<bool> filled_;  // by group
+};
+
+// K([n], I) of the rows I of some tiles, as an operator (made by all ranks).
+class KernelColumns {
+ public:
+  KernelColumns(std::shared_ptr<KernelTriangle> k, const Index& tiles);
+  Int rows() const { return k_->rows(); }
+  Int cols() const { return columns_.size(); }
+  const Index& columns() const { return columns_; }  // I
+
+  Matrix times(const Matrix& d) const;                                         // this rank's rows (collective)
+  Matrix t_times(const Matrix& v) const { return k_->rows_times(tiles_, v); }  // this rank's part of the sum
+  Matrix square() const;                                                       // K(I, I), on this rank alone
+
+ private:
+  std::shared_ptr<KernelTriangle> k_;
+  Index tiles_, columns_;
+  std::shared_ptr<Block> block_;  // of several ranks, none of which has all rows of the tiles: for K(I, I) from x_I
 };
 
 }  // namespace kbcd

@@ -92,6 +92,7 @@ local function make(problem)
   local kept = p.common.partition == "fixed" and p.common.epochs > 1
   if draw.whole(1, 3) == 1 and not kept then p.common.keep = "f16" end
   p.full = draw.of(kbcd.full_kernel, plain_kernel)
+  p.full_partition = p.common.keep ~= "f16" and draw.of("regrouped", p.common.partition) or p.common.partition
   p.name = ("problem %d of seed %d (%s, n = %d, d = %d, k = %d, %s%s, %d ranks)"):format(problem, seed, kernel.name, p.n,
     p.d, p.k, p.dtype, p.X.sparse and ", sparse" or "", kbcd.size())
   return p
@@ -147,7 +148,7 @@ local methods = {
   {
     name = "full_kernel",
     run = function(p)
-      return p.full(p.X, p.Y, with(p, { kernel = p.kernel, b = block_size(p, p.n) }))
+      return p.full(p.X, p.Y, with(p, { kernel = p.kernel, b = block_size(p, p.n), partition = p.full_partition }))
     end,
     coefficients = function(m) return kbcd.gather(m.coefficients) end,
     features = function(p) return p.K end,

@@ -76,6 +76,10 @@ return function(o, data, algorithm, given)
       options.epochs = s.b >= count and 1 or fits and 8 or 3  -- epochs cost little when the blocks are kept
       chosen("%d epoch%s", options.epochs, options.epochs == 1 and "" or "s")
     end
+    if not options.partition and schema.partition[2] == "regrouped" and options.epochs > 1 then
+      options.partition = fits and "regrouped" or "fresh"
+      chosen(fits and "blocks regrouped each epoch (the kernel fits in memory)" or "fresh blocks each epoch")
+    end
   end
   s.options = options
   return s, table.concat(notes, ", ")

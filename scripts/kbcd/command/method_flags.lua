@@ -17,7 +17,7 @@ local sorted_keys = require "kbcd.support.sorted_keys"
 local convert = { count = types.count, number = types.number, positive = types.positive, not_negative = types.not_negative,
   lambda = types.lambdas, text = function(text) return text end }
 local lists = { count = types.counts, positive = types.positives }
-local chosen = { b = true, epochs = true, lambda = true, p = true }  -- for the data, unless given
+local chosen = { b = true, epochs = true, partition = true, lambda = true, p = true }  -- for the data, unless given
 -- Flags that only some of the commands have: a method's flag has the same name in all of them.
 local reserved = {}
 for _, name in ipairs{ "model", "log", "start", "with", "resume", "checkpoint_every", "checkpoint_blocks", "quiet", "random",
@@ -82,7 +82,7 @@ local function is_required(name, entry) return entry[2] == nil and not chosen[na
 local function otherwise(flag, owner)
   local entry = owner.schema[flag.name] or flag.entry  -- p of a map need not be an option of the method
   local default = entry[2]
-  if chosen[flag.name] and (not entry.declared or default == nil) then
+  if chosen[flag.name] and (not entry.declared or default == nil or default == "regrouped") then
     return "chosen for the data unless given"
   end
   if type(default) == "function" then return "chosen by the data unless given" end

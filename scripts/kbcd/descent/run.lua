@@ -42,10 +42,10 @@ local function model_of(run, m, bytes)
     replicated = all_rows and 0 or 3, bytes = bytes or 0, systems = not run.blocks and 0 or m.map and 1 or m.centers and 2
   or kbcd.threads(), })
   if o.partition == "regrouped" then
-    m.tiled = all_rows and stays and not o.choose and
-      kbcd.KernelMatrix(X, nil, m.kernel, { keep = o.keep, b = o.b, scale = run.scale, seed = o.seed }) or nil
-    if m.tiled and not m.tiled.stays then m.tiled = m.tiled:release() end
-    if not m.tiled then o.partition = "fresh" end
+    local K = all_rows and stays and not o.choose and
+      kbcd.KernelMatrix(X, nil, m.kernel, { keep = o.keep, b = o.b, scale = run.scale, seed = o.seed })
+    if K and K.stays then m.triangle = K.triangle else o.partition = "fresh" end
+    if K and not K.stays then K:release() end
   end
   m.coefficients = Matrix.zeros(all_rows and X.local_n or count, run.columns)
   run.model = Model.new(m)

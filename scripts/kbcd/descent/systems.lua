@@ -57,7 +57,7 @@ return function(run, method)
       local later = method.later and block.later() or nil
       local K_b = false
       if method.block then K_b = method.block(block.I, later)
-      elseif block.tiles then K_b = model.tiled:columns(block.tiles)
+      elseif block.tiles then K_b = model.triangle:columns(block.tiles)
       elseif method.block == nil then K_b = model:block(block.I, later) end
       entry = { K_b, later and X:local_rows(later) }
       held[block.number] = entry
@@ -199,7 +199,7 @@ return function(run, method)
     if old then systems.old, systems.squares = old, kbcd.bcast(squares, entry.root)
     elseif model.distributed then
       systems.squares = Matrix.zeros(1, L)
-      for l = 1, L do systems.squares:set(1, l, lambda:columns(right, l):norm() ^ 2) end
+      for l = 1, L do systems.squares:set(1, l, right:cols((l - 1) * k + 1, l * k):norm() ^ 2) end
     end
     if systems.solved then systems.solved(old and math.sqrt(squares:sum()) or right:norm()) end
     return Delta

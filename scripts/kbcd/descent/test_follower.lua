@@ -39,7 +39,7 @@ return function(run)
     if Delta and block.tiles then
       local first = 1
       for i = 1, #block.tiles do
-        local I = model.tiled:tile(block.tiles[i])
+        local I = model.triangle:tile(block.tiles[i])
         add(block.tiles[i], I, Delta:rows(first, first + #I - 1))
         first = first + #I
       end

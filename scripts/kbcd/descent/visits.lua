@@ -2,7 +2,7 @@
 --
 -- The model's rows, centres or features are partitioned at random into blocks of o.b, once (o.partition = "fixed") or anew
 -- each epoch ("fresh"), and the blocks are visited in a random order: of each epoch, or one for all (order = "fixed").
--- "regrouped": the tiles of model.tiled, a KernelMatrix, are in random groups of eight, anew each epoch; those of the first
+-- "regrouped": the tiles of model.triangle are in random groups of eight, anew each epoch; those of the first
 -- epoch are in the order in which the triangle of tiles is computed.
 --
 -- A block is a table: I (the Index), number (identifies it within its partition), epoch, done (its place in the
@@ -19,12 +19,12 @@ local function partition(o, count, epoch)
   return Index.permutation(count, { seed = o.seed, stream = stream }):partition(o.b)
 end
 
-local function regrouped(o, tiled, epoch)
-  local numbers, visits = Index.range(1, tiled.tiles), {}
-  if epoch > 1 then numbers = Index.permutation(tiled.tiles, { seed = o.seed, stream = streams.order(epoch) }) end
-  for done, tiles in ipairs(numbers:partition(tiled.group)) do
+local function regrouped(o, triangle, epoch)
+  local numbers, visits = Index.range(1, triangle.tiles), {}
+  if epoch > 1 then numbers = Index.permutation(triangle.tiles, { seed = o.seed, stream = streams.order(epoch) }) end
+  for done, tiles in ipairs(numbers:partition(triangle.group)) do
     local parts = {}
-    for i = 1, #tiles do parts[i] = tiled:tile(tiles[i]) end
+    for i = 1, #tiles do parts[i] = triangle:tile(tiles[i]) end
     visits[done] = { I = Index.concat(parts), tiles = tiles, number = epoch .. "/" .. done, epoch = epoch, done = done,
       place = done }
     if done > 1 then visits[done - 1].next = visits[done] end
@@ -33,7 +33,7 @@ local function regrouped(o, tiled, epoch)
 end
 
 local function in_order(_, o, model, epoch, order)
-  if o.partition == "regrouped" then return regrouped(o, model.tiled, epoch) end
+  if o.partition == "regrouped" then return regrouped(o, model.triangle, epoch) end
   local count = model.count
   local fresh, blocks = o.partition == "fresh", partition(o, count, epoch)
   local function permuted(e) return Index.permutation(#blocks, { seed = o.seed, stream = streams.order(e) }) end

@@ -21,8 +21,9 @@ With J: K * V for a |J| x k Matrix V that every rank has gives this rank's rows.
 gives this rank's part of the sum, |J| x k: allreduce it. K:square() is K(J, J), on every rank.
 Without J: K * V (and K:t() * V, which is the same) for this rank's rows of an n x k matrix V gives this rank's rows of the
 product; the sums over the ranks are inside. One triangle is computed, kept and read. K:square() is all of K, dense.
-K.tiles is the number of tiles of rows, K:tile(t) the rows of one, and K:columns(tiles) the columns of an Index of tiles as an
-operator C: C:t() * V (this rank's part of the sum), C * D, C:square(). K.stays: whether all of it fits the memory budget.
+K.tiles is the number of tiles of rows, K.group how many have b rows together, K:tile(t) the rows of one, and
+K:columns(tiles) K([n], I) of the rows I of an Index of tiles, as an operator C: C:t() * V (this rank's part of the sum), C * D,
+C:square(), C:rows() = I. K.stays: whether all of K fits the memory budget.
 K:diagonal() is K(x, x) of this rank's rows; K:rows(I), called by all ranks, rows I on every rank; K:release() frees the
 entries. K.nrows (this rank's), K.ncols, K.kept (how many entries are in memory on this rank).]]
 
@@ -127,7 +128,7 @@ function methods:release()
 end
 
 function KernelMatrix.__index(self, name)
-  if self.symmetric and (name == "kept" or name == "tiles" or name == "stays") then return self.triangle[name] end
+  if self.symmetric and (name == "kept" or name == "tiles" or name == "group" or name == "stays") then return self.triangle[name] end
   if name == "kept" then
     local entries = 0
     for _, block in ipairs(self.blocks) do entries = entries + (block.K and block.K.nrows * block.K.ncols or 0) end
@@ -154,54 +155,28 @@ local function columns(self, o)
   end
 end
 
--- Columns of some tiles: K([n], I).
-local Columns, TransposedColumns, column_methods = {}, {}, {}
-Columns.__index = column_methods
-
-function Columns.__mul(self, D)
-  if getmetatable(self) ~= Columns then error(("cannot multiply %s by columns"):format(kbcd.type(self)), 2) end
-  require_rows("columns", D, self.ncols)
-  return self.K.triangle:times(kbcd.Selector(self.K.ncols, self.I) * D)
+local function require_symmetric(self, name)
+  if not self.symmetric then error(("KernelMatrix:%s: a KernelMatrix of all rows expected"):format(name), 3) end
+  return self.triangle
 end
 
-function TransposedColumns.__mul(self, V)
-  if getmetatable(self) ~= TransposedColumns then
-    error(("cannot multiply %s by transposed columns"):format(kbcd.type(self)), 2)
+function methods:tile(t) return require_symmetric(self, "tile"):tile(t) end
+function methods:columns(tiles) return require_symmetric(self, "columns"):columns(tiles) end
+
+-- How b rows are made of tiles: eight, or nearly as many that are equal and b rows together.
+local function tiles_of(b)
+  for _, count in ipairs{ 8, 7, 9, 6, 10, 5, 11, 12, 4, 13, 14, 15, 16 } do
+    if b % count == 0 then return b / count, count end
   end
-  require_rows("columns:t()", V, self.of.nrows)
-  return self.of.K.triangle:rows_times(self.of.numbers, V)
-end
-
-function Columns.__tostring(self) return ("columns %dx%d of %s"):format(self.nrows, self.ncols, tostring(self.K)) end
-
-function column_methods:t() return setmetatable({ of = self }, TransposedColumns) end
-
--- K(I, I), on this rank alone.
-function column_methods:square()
-  return self.block and self.block:square() or self.K.triangle:square(self.numbers)
-end
-
-function column_methods:release() end  -- the triangle has the entries
-
-function methods:tile(t) return self.triangle:tile(t) end
-
-function methods:columns(numbers)
-  if not self.symmetric then error("KernelMatrix:columns: a KernelMatrix of all rows expected", 2) end
-  local parts = {}
-  for i = 1, #numbers do parts[i] = self.triangle:tile(numbers[i]) end
-  local C = { K = self, numbers = numbers, I = Index.concat(parts), nrows = self.nrows }
-  C.ncols = #C.I
-  if kbcd.size() > 1 then  -- a rank has only its own rows of the tiles, and computes K(I, I) from X_I
-    C.block = kbcd.KernelBlock(self.X, C.I, self.kernel, { keep = "none", row_scale = self.scale or nil,
-      column_scale = scale_of(self, C.I) })
-  end
-  return setmetatable(C, Columns)
+  local tile = math.max(1, math.floor(b / 8))
+  return tile, math.floor(b / tile)
 end
 
 local function triangle(self, o)
+  local tile, group = tiles_of(o.b)
   local order = Index.permutation(self.X.n, { seed = o.seed, stream = streams.partition() })
   self.triangle = runtime.KernelTriangle(self.X, self.kernel, order,
-    { tile = math.ceil(o.b / self.group), group = self.group, keep = o.keep, scale = self.scale or nil })
+    { tile = tile, group = group, keep = o.keep, scale = self.scale or nil })
 end
 
 return function(X, J, kernel, given)
@@ -223,7 +198,7 @@ return function(X, J, kernel, given)
   if J and #J == 0 then error("KernelMatrix: at least one column expected", 2) end
   local self = setmetatable({
     X = X, J = J or false, kernel = kernel, keep = o.keep, scale = o.scale, centers = o.centers or X, symmetric = not J,
-    blocks = {}, group = 8, nrows = X.local_n, ncols = J and #J or X.n,
+    blocks = {}, nrows = X.local_n, ncols = J and #J or X.n,
   }, KernelMatrix);
   (J and columns or triangle)(self, o)
   for _, block in ipairs(self.blocks) do block.keep = o.keep end

@@ -88,7 +88,7 @@ local function full_reference(lam)
 end
 
 spec.test("full kernel converges to (K + nλI)⁻¹Y", function()
-  for _, partition in ipairs{ "fresh", "fixed" } do
+  for _, partition in ipairs{ "fresh", "fixed", "regrouped" } do
     local step = last(kbcd.full_kernel(X_of(), Y, { kernel = rbf, lambda = 0.01, b = 25, epochs = 3000, tol = 1e-13,
       partition = partition }))
     spec.close(whole(step.model[1].coefficients), full_reference(0.01), 1e-8, partition)
@@ -125,15 +125,11 @@ spec.test("Nyström converges to the direct solve", function()
 end)
 
 -- The epoch as the paper prints it (corrected), on plain tables: the same on every number of ranks.
-spec.test("one epoch of the full kernel is block Gauss–Seidel in the drawn order", function()
-  local o = { kernel = rbf, lambda = lambda, b = 25, seed = 11 }
-  local K, A = reference_kernel(data, data), {}
+local function gauss_seidel(K, blocks)
+  local A = {}
   for i = 1, n do A[i] = { 0, 0, 0 } end
-  local blocks = Index.permutation(n, { seed = 11, stream = 2 }):partition(25)
-  spec.equal(#blocks[4], 15, "ragged last block")
-  local order = Index.permutation(4, { seed = 11, stream = 3 })
-  for b = 1, 4 do
-    local I = blocks[order[b]]:totable()
+  for _, block in ipairs(blocks) do
+    local I = block:totable()
     local inside, H, R = {}, {}, {}
     for _, i in ipairs(I) do inside[i] = true end
     for s, i in ipairs(I) do
@@ -146,9 +142,53 @@ spec.test("one epoch of the full kernel is block Gauss–Seidel in the drawn ord
     end
     for s, row in ipairs(solve(H, R)) do A[I[s]] = row end
   end
+  return A
+end
+
+spec.test("one epoch of the full kernel is block Gauss–Seidel in the drawn order", function()
+  local o = { kernel = rbf, lambda = lambda, b = 25, seed = 11 }
+  local blocks = Index.permutation(n, { seed = 11, stream = 2 }):partition(25)
+  spec.equal(#blocks[4], 15, "ragged last block")
+  local order, visited = Index.permutation(4, { seed = 11, stream = 3 }), {}
+  for b = 1, 4 do visited[b] = blocks[order[b]] end
+  local A = gauss_seidel(reference_kernel(data, data), visited)
   spec.close(whole(last(kbcd.full_kernel(X_of(), Y, o)).model[1].coefficients), Matrix(A), 1e-10)
   local f32 = last(kbcd.full_kernel(X_of("f32"), Y, o)).model[1]
   spec.close(whole(f32:predict(Xtest:to("f32"))), Matrix(product(reference_kernel(tests, data), A)), 1e-4, "f32 predictions")
+end)
+
+spec.test("regrouped epochs are block Gauss–Seidel on the drawn tiles", function()
+  local o = { kernel = rbf, lambda = lambda, b = 25, seed = 11, epochs = 3 }
+  local tiles = Index.permutation(n, { seed = 11, stream = 0 }):partition(5)
+  local visited = {}
+  for epoch = 1, 3 do
+    local order = epoch == 1 and Index.range(1, 18) or Index.permutation(18, { seed = 11, stream = 2 * epoch + 1 })
+    for _, group in ipairs(order:partition(5)) do
+      local parts = {}
+      for i = 1, #group do parts[i] = tiles[group[i]] end
+      visited[#visited + 1] = Index.concat(parts)
+    end
+  end
+  local A = gauss_seidel(reference_kernel(data, data), visited)
+  local step = last(kbcd.full_kernel(X_of(), Y, o))
+  spec.equal(step.blocks, 4)
+  spec.close(whole(step.model[1].coefficients), Matrix(A), 1e-10)
+  -- Weights w are rows of √w Y and √w K √w; a start; no memory for the kernel; keep = "none".
+  local w = Matrix.rand(n, 1, { seed = 5 }):add(0.5)
+  local function with(more)
+    local all = { kernel = rbf, lambda = 0.1, b = 25, seed = 11, epochs = 300, tol = 1e-12 }
+    for name, value in pairs(more) do all[name] = value end
+    return whole(last(kbcd.full_kernel(X_of(), Y, all)).model[1]:predict(Xtest))
+  end
+  local own_w = w:take(Index.range(X_of().first, X_of().first + X_of().local_n - 1))
+  spec.close(with{ weights = own_w }, with{ weights = own_w, partition = "fresh" }, 1e-8, "weights")
+  spec.close(with{ start = step.model }, with{ partition = "fresh" }, 1e-8, "start")
+  spec.close(with{ keep = "none", epochs = 2, tol = 0 }, with{ partition = "fresh", epochs = 2, tol = 0 }, 0, "keep = none")
+  local budget = kbcd.memory_budget()
+  kbcd.memory_budget(20000)
+  local small = with{ epochs = 2, tol = 0 }
+  kbcd.memory_budget(budget)
+  spec.close(small, with{ partition = "fresh", epochs = 2, tol = 0 }, 1e-9, "no memory for it")
 end)
 
 spec.test("one epoch of Nyström and of random features follows the listings", function()
@@ -269,7 +309,9 @@ spec.test("the kernel entries computed are those counted on paper", function()
     return entries((method or kbcd.full_kernel)(X_of(), Y, o))
   end
   local squares = 3 * 25 * 25 + 15 * 15                             -- the blocks K(I,I): three of 25 rows, one of 15
-  spec.equal(full{ epochs = 2 }, n * n + squares, "half: (n² + squares) / 2 an epoch")
+  spec.equal(full{ epochs = 2, partition = "fresh" }, n * n + squares, "half: (n² + squares) / 2 an epoch")
+  local tiles = 5 * 5 * 18 * 19 / 2                                 -- pairs of 18 tiles of 5 rows
+  spec.equal(full{ epochs = 3 }, tiles + (kbcd.size() > 1 and 3 * squares or 0), "regrouped: a triangle, once")
   local plain = full({ epochs = 2 }, plain_kernel)
   assert(plain <= 2 * n * n and plain >= 2 * n * n - 25 * (n - 25), "plain; only a product with zero makes none")
   spec.equal(full{ epochs = 3, partition = "fixed" }, (n * n + squares) / 2, "half, kept")
@@ -325,7 +367,7 @@ spec.test("a run frees the memory that it kept", function()
 end)
 
 spec.test("a block that is streamed gives the same model", function()
-  local o = { kernel = rbf, lambda = lambda, b = 40, epochs = 2 }
+  local o = { kernel = rbf, lambda = lambda, b = 40, epochs = 2, partition = "fixed" }
   local kept = last(kbcd.full_kernel(X_of(), Y, o)).model[1].coefficients:clone()
   local budget = kbcd.memory_budget()
   kbcd.memory_budget(1000)
