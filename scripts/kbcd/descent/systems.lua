@@ -41,8 +41,9 @@ return function(run, method)
   local keep_blocks = keep_factors and o.keep ~= "none"
   local side_by_side = terms and not terms.gram
   local ahead = terms and (o.choose and 1 or terms.gram and whole_blocks_ahead(X, o.b) or centers_ahead(X, o.b))
-  -- For a checkpoint: the right-hand sides of the last visits, filled before a save.
-  local rights = o.checkpoint and terms and keep_factors and model.distributed and
+  -- For a checkpoint: the right-hand sides of the last visits, filled before a save. Where other steps change the rows of a
+  -- block, they are of no use.
+  local rights = o.checkpoint and terms and keep_factors and model.distributed and not method.dense and
     run.own("distributed", "rights", Matrix.zeros(X.local_n, run.columns))
   -- For a system that is not positive definite: what this method has.
   local advice = ("; raise lambda%s, or use jitter (jitter = true, --jitter)"):format(o.gamma and " or gamma" or "")
@@ -190,7 +191,7 @@ return function(run, method)
       Delta:cols(from, to):copy(D)
     end
     if entry.kept then
-      entry.right = old and entry.list and right or nil  -- on the root
+      entry.right = old and entry.list and not method.dense and right or nil  -- on the root
     else
       for _, H in ipairs(entry.list or {}) do H.lower:release() end
       factors[now.number] = nil

@@ -25,7 +25,7 @@ K.tiles is the number of tiles of rows, K.group how many have b rows together, K
 K:columns(tiles) K([n], I) of the rows I of an Index of tiles, as an operator C: C:t() * V (this rank's part of the sum), C * D,
 C:square(), C:rows() = I. K.stays: whether all of K fits the memory budget.
 K:diagonal() is K(x, x) of this rank's rows; K:rows(I), called by all ranks, rows I on every rank; K:release() frees the
-entries. K.nrows (this rank's), K.ncols, K.kept (how many entries are in memory on this rank).]]
+entries. K.nrows (this rank's), K.ncols, K.kept (how many entries are in memory on this rank), K.scale (or false).]]
 
 local KernelMatrix, Transposed = {}, {}
 

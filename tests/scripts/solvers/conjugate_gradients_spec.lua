@@ -1,8 +1,9 @@
--- pcg against direct solves, for replicated and for distributed unknowns; the sparse sign sketch.
+-- conjugate_gradients against direct solves, for replicated and for distributed unknowns; the sparse sign sketch.
 
 local kbcd = require "kbcd"
 local spec = require "spec"
 local Matrix, Index, DataSet = kbcd.Matrix, kbcd.Index, kbcd.DataSet
+local conjugate_gradients = kbcd.conjugate_gradients
 local test, equal, close, fails, make = spec.test, spec.equal, spec.close, spec.fails, spec.make
 
 local n, k = 40, 3
@@ -14,14 +15,15 @@ local function times(D) return A * D end
 
 test("replicated", function()
   local exact = kbcd.local_solve(A, B)
-  local x, last = kbcd.pcg{ times = times, right = B, iterations = 200, tol = 1e-12 }:solve()
+  local x, last = conjugate_gradients{ times = times, right = B, iterations = 200, tol = 1e-12 }:solve()
   close(x, exact, 1e-8, "x")
   assert(last.residual <= 1e-12 and last.active == 0 and last.iteration > 3, "done")
   for j = 1, k do close(x:cols(j), exact:cols(j), 1e-8, "each column to its own scale") end
   local near = A:clone():add_diagonal(0.01)
   local F = kbcd.chol(near)
   local steps = 0
-  for step in kbcd.pcg{ times = times, right = B, precondition = function(R) return F:solve(R) end, tol = 1e-10 } do
+  local function by_factor(R) return F:solve(R) end
+  for step in conjugate_gradients{ times = times, right = B, precondition = by_factor, tol = 1e-10 } do
     steps = steps + 1
     equal(step.iteration, steps)
     close(step.residuals, make(1, k, function(_, j)
@@ -29,12 +31,12 @@ test("replicated", function()
     end), 1e-4, "residuals")
   end
   assert(steps <= 6, "a good preconditioner takes few steps")
-  x, last = kbcd.pcg{ times = times, right = B, start = exact, tol = 1e-8 }:solve()
+  x, last = conjugate_gradients{ times = times, right = B, start = exact, tol = 1e-8 }:solve()
   close(x, exact, 0, "started at the end")
   equal(last, nil)
-  last = select(2, kbcd.pcg{ times = times, right = B, iterations = 2 }:solve())
+  last = select(2, conjugate_gradients{ times = times, right = B, iterations = 2 }:solve())
   equal(last.iteration, 2)
-  close(kbcd.pcg{ times = times, right = Matrix.zeros(n, 2) }:solve(), Matrix.zeros(n, 2), 0, "zero")
+  close(conjugate_gradients{ times = times, right = Matrix.zeros(n, 2) }:solve(), Matrix.zeros(n, 2), 0, "zero")
 end)
 
 test("columns that are done are frozen", function()
@@ -47,7 +49,7 @@ test("columns that are done are frozen", function()
     if first then equal(D:cols(1):norm(), 0) end
     return diagonal * D
   end
-  for step in kbcd.pcg{ times = by_diagonal, right = right, tol = 1e-10 } do
+  for step in conjugate_gradients{ times = by_diagonal, right = right, tol = 1e-10 } do
     active[step.iteration], first = step.active, first or step.x:cols(1):clone()
     equal(step.x:cols(1), first)
   end
@@ -60,7 +62,8 @@ test("distributed over the ranks", function()
   local K = kbcd.KernelMatrix(X, nil, kbcd.kernel.rbf{ sigma = 1 }, { b = 13 })
   local mine = B:rows(X.first, X.first + X.local_n - 1)
   local exact = kbcd.local_solve(K:square():add_diagonal(0.1), B)
-  local x = kbcd.pcg{ times = function(D) return K * D + 0.1 * D end, right = mine, distributed = true, tol = 1e-11 }:solve()
+  local function ridged(D) return K * D + 0.1 * D end
+  local x = conjugate_gradients{ times = ridged, right = mine, distributed = true, tol = 1e-11 }:solve()
   close(kbcd.gather(x), exact, 1e-7, "(K + 0.1 I) x = B")
   -- Preconditioned by (F F' + ridge I)^-1 = (I - F (F'F + ridge I)^-1 F') / ridge.
   local ridge, steps = 1e-4, {}
@@ -68,7 +71,7 @@ test("distributed over the ranks", function()
   local small = kbcd.chol(kbcd.allreduce(F:gram()):add_diagonal(ridge))
   local function precondition(R) return (R - F * small:solve(kbcd.allreduce(F:t() * R))):scale(1 / ridge) end
   for i, M in ipairs{ false, precondition } do
-    local run = kbcd.pcg{ times = function(D) return K * D + ridge * D end, right = mine, precondition = M or nil,
+    local run = conjugate_gradients{ times = function(D) return K * D + ridge * D end, right = mine, precondition = M or nil,
       distributed = true, iterations = 300, tol = 1e-8 }
     local found, last = run:solve()
     steps[i] = last.iteration
@@ -78,15 +81,15 @@ test("distributed over the ranks", function()
 end)
 
 test("bad input", function()
-  local function pcg(o) return function() kbcd.pcg(o):solve() end end
-  fails(pcg{ right = B }, "pcg", "times", "missing")
-  fails(pcg{ times = times, right = 3 }, "pcg", "right", "Matrix")
-  fails(pcg{ times = times, right = B, tolerance = 1 }, "'tolerance'", "tol")
-  fails(pcg{ times = times, right = B, start = Matrix.zeros(2, 2) }, "start", "40x3", "2x2")
-  fails(pcg{ times = function() return 3 end, right = B }, "times must give", "40x3", "number")
-  fails(pcg{ times = function(D) return -1 * D end, right = B }, "not positive definite", "times")
-  fails(pcg{ times = times, right = B, precondition = function(R) return -1 * R end }, "not positive definite")
-  fails(pcg{ times = function(D) return D * (0 / 0) end, right = B }, "pcg")
+  local function cg(o) return function() conjugate_gradients(o):solve() end end
+  fails(cg{ right = B }, "conjugate_gradients", "times", "missing")
+  fails(cg{ times = times, right = 3 }, "conjugate_gradients", "right", "Matrix")
+  fails(cg{ times = times, right = B, tolerance = 1 }, "'tolerance'", "tol")
+  fails(cg{ times = times, right = B, start = Matrix.zeros(2, 2) }, "start", "40x3", "2x2")
+  fails(cg{ times = function() return 3 end, right = B }, "times must give", "40x3", "number")
+  fails(cg{ times = function(D) return -1 * D end, right = B }, "not positive definite", "times")
+  fails(cg{ times = times, right = B, precondition = function(R) return -1 * R end }, "not positive definite")
+  fails(cg{ times = function(D) return D * (0 / 0) end, right = B }, "conjugate_gradients")
 end)
 
 test("sparse_sign", function()

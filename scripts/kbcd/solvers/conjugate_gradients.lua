@@ -1,4 +1,5 @@
--- pcg: preconditioned conjugate gradients on A X = B for the k columns of B at once, each with its own step lengths:
+-- conjugate_gradients: preconditioned conjugate gradients on A X = B for the k columns of B at once, each with its own step
+-- lengths:
 --
 --     Q = A D,   α = ⟨R, Z⟩ / ⟨D, Q⟩,   X ← X + D α,   R ← R − Q α,   Z = M⁻¹ R,   D ← Z + D ⟨R, Z⟩ / ⟨R, Z⟩_before
 --
@@ -9,20 +10,20 @@ local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
 local Matrix = kbcd.Matrix
 
-runtime.docs.pcg = [[pcg{ times, right [, precondition, start, iterations, tol, distributed] }
+runtime.docs.conjugate_gradients = [[conjugate_gradients{ times, right [, precondition, start, iterations, tol, distributed] }
 Preconditioned conjugate gradients on A X = B, for all columns of B at once. times(D): A D of a positive definite A;
 right: B; precondition(R): M^-1 R for an M like A (M = I unless given); start: X to begin with (0 unless given);
 iterations = 100 at most; tol = 1e-6: a column is done when |R| <= tol |B|. distributed = true: B and X are this rank's rows
 of distributed matrices, and dot products are summed over the ranks; else every rank has all of them.
-An iterator of steps: for step in pcg{ … } do step.iteration, step.x (a Matrix that the next step changes), step.residuals
-(1 x k, |R| / |B|), step.residual (the largest), step.active (columns that are not done) end.
-pcg{ … }:solve() runs to the end and returns X and the last step.]]
+An iterator of steps: for step in conjugate_gradients{ … } do step.iteration, step.x (a Matrix that the next step changes),
+step.residuals (1 x k, |R| / |B|), step.residual (the largest), step.active (columns that are not done) end.
+conjugate_gradients{ … }:solve() runs to the end and returns X and the last step.]]
 
 local function is_function(x) return type(x) ~= "function" and "a function" or nil end
 local function is_matrix(x) return kbcd.type(x) ~= "Matrix" and "a Matrix" or nil end
 
 local function read(given)
-  return options.read("pcg", given, {
+  return options.read("conjugate_gradients", given, {
     times = { is_function }, right = { is_matrix }, precondition = { options.maybe(is_function), false },
     start = { options.maybe(is_matrix), false }, iterations = { options.count, 100 }, tol = { options.not_negative, 1e-6 },
     distributed = { options.flag, false },
@@ -33,7 +34,7 @@ end
 local function checked(name, result, B)
   if kbcd.type(result) ~= "Matrix" or result.nrows ~= B.nrows or result.ncols ~= B.ncols then
     local got = kbcd.type(result) == "Matrix" and ("%dx%d"):format(result.nrows, result.ncols) or kbcd.type(result)
-    error(("pcg: %s must give a %dx%d Matrix, got %s"):format(name, B.nrows, B.ncols, got), 0)
+    error(("conjugate_gradients: %s must give a %dx%d Matrix, got %s"):format(name, B.nrows, B.ncols, got), 0)
   end
   return result
 end
@@ -43,23 +44,23 @@ local function quotients(a, b, active, what)
   local result = Matrix.zeros(1, a.ncols)
   for j in pairs(active) do
     if b(1, j) <= 0 or b(1, j) ~= b(1, j) then
-      error(("pcg: %s is not positive definite: column %d gave %g"):format(what, j, b(1, j)), 0)
+      error(("conjugate_gradients: %s is not positive definite: column %d gave %g"):format(what, j, b(1, j)), 0)
     end
     result:set(1, j, a(1, j) / b(1, j))
   end
   return result
 end
 
-local Pcg = {}
-Pcg.__index = Pcg
+local Steps = {}
+Steps.__index = Steps
 
-function Pcg:solve()
+function Steps:solve()
   local last
   for step in self do last = step end
   return self.x, last
 end
 
-function Pcg.__call(self) return self.next() end
+function Steps.__call(self) return self.next() end
 
 return function(given)
   local o = read(given)
@@ -84,7 +85,9 @@ return function(given)
     for j = 1, k do
       local size = sizes(1, j)
       local residual = size > 0 and math.sqrt(squares(1, j)) / size or math.sqrt(squares(1, j))
-      if residual ~= residual then error(("pcg: column %d has NaN after %d iterations"):format(j, iteration), 0) end
+      if residual ~= residual then
+        error(("conjugate_gradients: column %d has NaN after %d iterations"):format(j, iteration), 0)
+      end
       residuals:set(1, j, residual)
       largest = math.max(largest, residual)
       if residual <= o.tol or residual == 0 then active[j] = nil end
@@ -124,5 +127,5 @@ return function(given)
     D:cmul(quotients(rz, before, active, "precondition")):add(Z)
     return { iteration = iteration, x = x, residuals = residuals, residual = largest, active = left }
   end
-  return setmetatable({ x = x, next = step }, Pcg)
+  return setmetatable({ x = x, next = step }, Steps)
 end
