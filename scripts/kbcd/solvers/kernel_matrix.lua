@@ -24,6 +24,7 @@ product; the sums over the ranks are inside. One triangle is computed, kept and 
 K.tiles is the number of tiles of rows, K.group how many have b rows together, K:tile(t) the rows of one, and
 K:columns(tiles) K([n], I) of the rows I of an Index of tiles, as an operator C: C:t() * V (this rank's part of the sum), C * D,
 C:square(), C:rows() = I. K.stays: whether all of K fits the memory budget.
+K:sketch(Phi), with J, is Phi * K of a sparse_sign Phi, a part of a sum.
 K:diagonal() is K(x, x) of this rank's rows; K:rows(I), called by all ranks, rows I on every rank; K:release() frees the
 entries. K.nrows (this rank's), K.ncols, K.kept (how many entries are in memory on this rank), K.scale (or false).]]
 
@@ -116,6 +117,13 @@ function methods:square()
       column_scale = scale_of(self, J) })
     parts[i] = centers:rows(self.J)
   end
+  return Matrix.hcat(parts)
+end
+
+function methods:sketch(Phi)
+  if self.symmetric then error("KernelMatrix:sketch: a matrix of columns J expected", 2) end
+  local parts, one = {}, Matrix.ones(1, 1)
+  for i, block in ipairs(self.blocks) do parts[i] = with(block, function(K_i) return Phi * K_i:dense() end, one) end
   return Matrix.hcat(parts)
 end
 
