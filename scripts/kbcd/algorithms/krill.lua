@@ -4,8 +4,8 @@
 --     H α = KᵀY,     H = KᵀK + nλ M ≈ P = (ΦK)ᵀ(ΦK) + nλ M + ε tr(KᵀK) I.
 --
 -- P is within a constant factor of H for any centres and any λ, so that an iteration leaves about 0.7 of the error or less.
--- falkon's P, which takes KᵀK for (n/p) M², can be far off, but is cheaper: this one costs 2 p³ for the Gram and p³ / 3 for each
--- λ. The iteration is that of falkon.lua.
+-- falkon's P, which takes KᵀK for (n/p) M², can be far off, but is cheaper: this one costs 2 p³ for the Gram and p³ / 3 for
+-- each λ. The iteration is that of falkon.lua.
 
 local kbcd = require "kbcd"
 

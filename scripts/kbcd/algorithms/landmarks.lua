@@ -48,10 +48,18 @@ return kbcd.algorithm("landmarks", {
       if #J == 0 then return { square = function() return K_SS end, release = function() end } end
       local K_J, T = model:block(J), model:block(J, rest)
       local K_SJ = K_J:rows(S)
-      return { J = J, T = T, K_SJ = K_SJ, here = X:local_rows(rest), release = function() T:release() end,
-        square = function() return Matrix.vcat{ Matrix.hcat{ K_SS, K_SJ }, Matrix.hcat{ K_SJ:t(), K_J:square() } } end }
+      local function square()                                    -- K_UU of U = S ∪ J
+        local u = d + #J
+        local K_UU = Matrix.zeros(u, u, X.dtype)
+        K_UU:block(1, d, 1, d):copy(K_SS)
+        K_UU:block(1, d, d + 1, u):copy(K_SJ)
+        K_UU:block(d + 1, u, 1, d):copy(K_SJ:t())
+        K_UU:block(d + 1, u, d + 1, u):copy(K_J:square())
+        return K_UU
+      end
+      return { J = J, T = T, K_SJ = K_SJ, here = X:local_rows(rest), square = square, release = function() T:release() end }
     end,
-    system = function(K_UU) return K_UU:square() + nl end,       -- U = S ∪ J
+    system = function(K_b) return K_b:square() + nl end,
     step = function(_, K_b, solve)
       local J, T, here = K_b.J, K_b.T, K_b.here
       if not J then return end                                   -- all of the block are landmarks
