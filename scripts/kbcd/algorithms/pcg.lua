@@ -9,16 +9,12 @@
 -- An iteration reads the kept triangle of K once. Each column has step lengths of its own (help "conjugate_steps").
 
 local kbcd = require "kbcd"
+local nystrom_factor = require "kbcd.solvers.nystrom_factor"
 local Matrix, allreduce = kbcd.Matrix, kbcd.allreduce
 
--- F = (KΩ + νΩ) C⁻ᵀ, where ν I lifts K above the rounding of the product.
 local function nystrom_sketch(X, K, o)
   local Omega = Matrix.randn(X.local_n, o.rank, { seed = o.seed, first_row = X.first })
-  local S = K * Omega
-  local nu = (X.dtype == "f32" and 1e-6 or 1e-14) * math.sqrt(allreduce(S:norm() ^ 2) / allreduce(Omega:norm() ^ 2))
-  S:add(Omega, nu)
-  local C = kbcd.chol(allreduce(Omega:t() * S), { jitter = true }).lower
-  return C:trsolve(S:t()):t():clone()
+  return nystrom_factor(K * Omega, Omega, X.dtype, allreduce)
 end
 
 local function pivoted_cholesky(X, K, o)
