@@ -1,5 +1,5 @@
--- askotch: accelerated approximate block descent on A α = Y, A = K + nλI, after Rathore, Frangella, Yang, Dereziński and Udell
--- (2025). For a random block B of rows, with a random Nyström sketch F Fᵀ ≈ K_BB of rank r, whose least eigenvalue is s_r,
+-- askotch: accelerated approximate block descent on A α = Y, A = K + nλI, after Rathore, Frangella, Yang, Dereziński and
+-- Udell (2025). For a random block B of rows, with a random Nyström sketch F Fᵀ ≈ K_BB of rank r, whose least eigenvalue is s_r,
 --
 --     P = F Fᵀ + (s_r + nλ) I,     η = 1 / λmax(P⁻¹ A_BB),     D = η P⁻¹ (A_B: z − Y_B),
 --     α = z − D,     v ← β v + (1 − β) z − γ D,     z ← a v + (1 − a) α        (D in rows B, 0 elsewhere)
@@ -12,12 +12,10 @@ local kbcd = require "kbcd"
 local nystrom_factor = require "kbcd.solvers.nystrom_factor"
 local Matrix, Selector, allreduce = kbcd.Matrix, kbcd.Selector, kbcd.allreduce
 
--- P⁻¹R η of this ridge; x: where the power iteration for λmax begins.
-local function scaled_inverse(K_BB, F, ridge, x)
-  local FtF = F:gram()
-  local least = FtF:eig()(1, 1)
+-- A function that gives η P⁻¹R of this ridge; x: where the power iteration for λmax begins.
+local function scaled_inverse(K_BB, F, G, least, ridge, x)
   local rho = math.max(least, 0) + ridge
-  local small = kbcd.chol(FtF:add_diagonal(rho))
+  local small = kbcd.chol(G:clone():add_diagonal(rho))
   local function inverse(R) return (R - F * small:solve(F:t() * R)):scale(1 / rho) end
   local largest = 1
   for _ = 1, 10 do
@@ -57,7 +55,11 @@ return kbcd.algorithm("askotch", {
       local random = Matrix.randn(#B, r + 1, { seed = o.seed, stream = 3 * 2 ^ 30 + run.t })
       local Omega = random:cols(1, r):qr()
       local F = nystrom_factor(K_BB * Omega, Omega, X.dtype)
-      for l, D_l in ipairs(lambda:split(D)) do D_l:copy(scaled_inverse(K_BB, F, nl[l], random:cols(r + 1))(D_l)) end
+      local G = F:gram()
+      local least = G:eig()(1, 1)                                -- s_r
+      for l, D_l in ipairs(lambda:split(D)) do
+        D_l:copy(scaled_inverse(K_BB, F, G, least, nl[l], random:cols(r + 1))(D_l))
+      end
       D = S_b * D
       alpha:copy(z):sub(D)
       v:sub(z):cmul(beta):add(z):sub(D:cmul(gamma))

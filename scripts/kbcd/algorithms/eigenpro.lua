@@ -6,8 +6,8 @@
 --     d_i = 1 − ((σ_{q+1} + λ) / (σ_i + λ))^0.95,     η = 2 / (β + max(β, (b − 1)(σ_{q+1} + λ))),     β = max A_ii.
 --
 -- The published method is λ = 0. The ridge follows with A in place of K: its eigenvalues are n(σ + λ), its eigenvectors those
--- of K, and g is 0 for every batch at (K + nλI)⁻¹Y, which is therefore where the steps lead. Each λ has its own d and η. A step
--- costs b columns of K and solves no system, but at small λ many epochs are needed.
+-- of K, and g is 0 for every batch at (K + nλI)⁻¹Y, which is therefore where the steps lead. Each λ has its own d and η. A
+-- step costs b columns of K and solves no system, but at small λ many epochs are needed.
 
 local kbcd = require "kbcd"
 local Matrix, Index, Selector, allreduce = kbcd.Matrix, kbcd.Index, kbcd.Selector, kbcd.allreduce

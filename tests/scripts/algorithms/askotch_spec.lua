@@ -5,7 +5,7 @@ local spec, checks, problem = require "spec", require "solver_checks", require "
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 local X, Y, K, n, k, targets = problem.X, problem.Y, problem.K, problem.n, problem.k, problem.targets
 
-checks.full(kbcd.askotch, { b = 25, rank = 10, epochs = 600, tol = 1e-13 }, { b = 2, rank = 1, epochs = 600, tol = 1e-13 })
+checks.full(kbcd.askotch, { b = 40, rank = 30, epochs = 600, tol = 1e-12 }, { b = 2, rank = 1, epochs = 600, tol = 1e-13 })
 
 -- With a sketch of full rank P is A_BB + s_r I but for rounding, so that the steps can be written down.
 spec.test("the steps are those of the formula", function()

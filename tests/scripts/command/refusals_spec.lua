@@ -14,7 +14,7 @@ succeeds("kbcd train --x X.npy --y t.npy --standardize --sigma 2 --lambda 1e-5 -
 test("options that do not go together, or are no options, are refused by name", function()
   local data = "kbcd train --x X.npy --y y.npy --model no.h5 "
   for _, case in ipairs{
-    { "--sigma 1 --gamma 2", "--gamma", "--sigma" }, { "--method full_kernel --p 10", "--p is for falkon, nystrom" },
+    { "--sigma 1 --gamma 2", "--gamma", "--sigma" }, { "--method full_kernel --p 10", "--p is for falkon, krill, nystrom" },
     { "--standardize --unit-norm", "--unit-norm", "--standardize" },
     { "--method full_kernel --map fourier", "--map is for random_features" },
     { "--method random_features --nystrom-gamma 1", "unknown option '--nystrom-gamma'" },
