@@ -1,6 +1,6 @@
 -- greedy: block descent on A α = Y, A = K + nλI, that takes the block with the largest residual next (alternating projection,
--- after Wu, Wenger, Jones, Pleiss and Gardner 2024). With R = Y − A α kept, for the block I of a fixed partition whose |R_I| is
--- the largest,
+-- after Wu, Wenger, Jones, Pleiss and Gardner 2024). With R = Y − A α kept, for the block I of a fixed partition with the
+-- largest |R_I|,
 --
 --     Δ = A_II⁻¹ R_I,     α_I ← α_I + Δ,     R ← R − A_:I Δ.
 --

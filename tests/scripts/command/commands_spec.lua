@@ -66,7 +66,7 @@ test("methods are listed, with their options, and found by name or file", functi
   equal(succeeds("mpi 2 methods").out, list)
   has(succeeds("kbcd methods nystrom").out, "nystrom: ", "lambda", "epochs", "gamma", "the stabiliser", "centers", "jitter")
   has(succeeds("kbcd methods nys").out, "nystrom: ")
-  refuses("kbcd methods svm", "svm", "falkon, full_kernel, greedy, krill, landmarks, nystrom, pcg, random_features")
+  refuses("kbcd methods svm", "svm", "krill, landmarks, nystrom, pcg, random_features")
   -- Gradient descent on all rows, in a file of one's own; what lies beside it can be required.
   shell.write("rates.lua", "return { default = 0.5 }")
   shell.write("descent.lua", [[
