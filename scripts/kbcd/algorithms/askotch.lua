@@ -1,5 +1,5 @@
 -- askotch: accelerated approximate block descent on A α = Y, A = K + nλI, after Rathore, Frangella, Yang, Dereziński and
--- Udell (2025). For a random block B of rows, with a random Nyström sketch F Fᵀ ≈ K_BB of rank r, whose least eigenvalue is s_r,
+-- Udell (2025). For a random block B of rows, with a random Nyström sketch F Fᵀ ≈ K_BB of rank r and least eigenvalue s_r,
 --
 --     P = F Fᵀ + (s_r + nλ) I,     η = 1 / λmax(P⁻¹ A_BB),     D = η P⁻¹ (A_B: z − Y_B),
 --     α = z − D,     v ← β v + (1 − β) z − γ D,     z ← a v + (1 − a) α        (D in rows B, 0 elsewhere)
