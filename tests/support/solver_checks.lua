@@ -88,6 +88,17 @@ function checks.full(method, o, small)
   end)
 end
 
+-- The other partitions of a method whose default is that of kept tiles.
+function checks.fresh(method, o)
+  test(method.name .. ": partitions", function()
+    equal(method.schema.partition[2], "regrouped", "default")
+    for _, partition in ipairs{ "fresh", "fixed" } do
+      local step = last(method(X, Y, with(o, { partition = partition, lambda = 0.1 })))
+      close(whole(step.model[1]:predict(X)), full_scores(0.1, targets), 1e-8, partition)
+    end
+  end)
+end
+
 function checks.nystrom(method, o)
   o = with(o, { p = p })
   check(method, o, nystrom_scores, 1e-7)

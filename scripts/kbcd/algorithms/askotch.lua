@@ -29,7 +29,7 @@ end
 
 return kbcd.algorithm("askotch", {
   "ASkotch: the exact kernel machine by accelerated block descent with sketched preconditioners",
-  kernel = "kernel", partition = "fresh", epochs = 20,
+  kernel = "kernel", partition = "regrouped", epochs = 20,
   b = function(X) return math.min(X.n, math.max(256, math.ceil(X.n / 100))) end,
   rank = { "count", "the rank of the sketch", default = function(X, o) return math.min(100, o.b or 256, X.n) end },
 }, function(X, Y, o, run)

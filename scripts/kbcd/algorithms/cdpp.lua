@@ -5,14 +5,14 @@
 --
 -- ζ is 0 at first. Every 2m steps, m = ⌈n/b⌉ + 1, with q the sum of |Y_I − A_I: α|² of the last m steps over that of the m
 -- before, a step has left q^(1/m) = 1 − r of it, and ζ = (1 − r) / (1 + r); 0 if it has grown. Each λ has its own ζ. All of α
--- changes in a step, so that a block needs all n rows of its columns of K.
+-- changes in a step, so that a block needs all n rows of its columns of K: it pays where K is kept, as a triangle of tiles.
 
 local kbcd = require "kbcd"
 local Matrix, Selector, allreduce = kbcd.Matrix, kbcd.Selector, kbcd.allreduce
 
 return kbcd.algorithm("cdpp", {
   "CD++: the exact kernel machine by block descent with momentum that tunes itself",
-  kernel = "kernel", partition = "fresh", epochs = 20,
+  kernel = "kernel", partition = "regrouped", epochs = 20,
 }, function(X, Y, o, run)
   local n, lambda, nl = X.n, o.lambda, X.n * o.lambda
   local alpha = run.kernel_model(o.kernel).coefficients

@@ -14,7 +14,7 @@ local Matrix, Index, Selector, allreduce = kbcd.Matrix, kbcd.Index, kbcd.Selecto
 
 return kbcd.algorithm("eigenpro", {
   "EigenPro: the exact kernel machine by gradient steps on batches, preconditioned by top eigenvectors (EigenPro 2)",
-  kernel = "kernel", partition = "fresh", epochs = 20, b = function(X) return math.min(1024, X.n) end,
+  kernel = "kernel", partition = "regrouped", epochs = 20, b = function(X) return math.min(1024, X.n) end,
   s = { "count", "rows of the sample", default = function(X) return math.min(2000, X.n) end },
   q = { "count", "eigenvectors", default = function(_, o) return math.min(160, o.s) end },
 }, function(X, Y, o, run)
@@ -46,7 +46,8 @@ return kbcd.algorithm("eigenpro", {
       local g, alpha_b, Y_b = allreduce(K_b:t() * alpha, S_b:t() * alpha, S_b:t() * Y)
       g:add(nl * alpha_b):sub(lambda:each(Y_b)):cmul(eta)                       -- η g
       alpha:sub(S_b * g)
-      alpha:add(S_S * (E * (E:t() * (K_b:rows(S) * g)):cmul(d)))
+      local K_SB = (o.partition == "regrouped" and model:block(B) or K_b):rows(S)
+      alpha:add(S_S * (E * (E:t() * (K_SB * g)):cmul(d)))
     end,
   }
 end)

@@ -11,10 +11,11 @@ local kbcd = require "kbcd"
 local Matrix, Selector, allreduce = kbcd.Matrix, kbcd.Selector, kbcd.allreduce
 
 return kbcd.algorithm("greedy", {
-  "greedy: the exact kernel machine by block descent, the block with the largest residual next",
+  "greedy blocks: the exact kernel machine by block descent, the block with the largest residual next",
   kernel = "kernel", epochs = 20,
 }, function(X, Y, o, run)
   local n, lambda, nl = X.n, o.lambda, X.n * o.lambda
+  if o.partition == "regrouped" then error('greedy: partition = "fixed" or "fresh" expected: it keeps no triangle', 0) end
   local alpha = run.kernel_model(o.kernel).coefficients
   local R = run.distributed("R", lambda:each(Y))
 

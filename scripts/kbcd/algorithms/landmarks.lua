@@ -16,11 +16,12 @@ local kbcd = require "kbcd"
 local Matrix, Index, Selector, allreduce = kbcd.Matrix, kbcd.Index, kbcd.Selector, kbcd.allreduce
 
 return kbcd.algorithm("landmarks", {
-  "landmarks: the exact kernel machine by block Gauss-Seidel, where each block is solved together with d landmarks",
+  "landmark elimination: the exact kernel machine by block Gauss-Seidel, each block together with d landmarks",
   kernel = "kernel", partition = "fresh",
   d = { "count", "the number of landmarks", default = function(X, o) return math.min(o.b or 2048, X.n) end },
 }, function(X, Y, o, run)
   local n, d, lambda, nl = X.n, o.d, o.lambda, X.n * o.lambda
+  if o.partition == "regrouped" then error('landmarks: partition = "fresh" or "fixed" expected: it keeps no triangle', 0) end
   if d > n then error(("landmarks: d = %d is larger than n = %d"):format(d, n), 0) end
   local b = math.min(o.b or 2048, n)
   local model = run.kernel_model(o.kernel, nil,

@@ -36,9 +36,12 @@ spec.test("the steps are those of the formula", function()
       z = a * v + (1 - a) * w
     end
   end
-  local step = problem.last(kbcd.askotch(X, Y, checks.with{ lambda = lambda, b = b, rank = b, epochs = 2 }))
+  local step = problem.last(kbcd.askotch(X, Y, checks.with{ lambda = lambda, b = b, rank = b, epochs = 2,
+    partition = "fresh" }))
   spec.close(problem.whole(step.model[1].coefficients), w, 0.02, "after two epochs")
 end)
+
+checks.fresh(kbcd.askotch, { b = 40, rank = 30, epochs = 600, tol = 1e-12 })
 
 spec.test("bad options", function()
   spec.fails(function() kbcd.askotch(X, Y, checks.with{ b = 10, rank = 11 }) end, "rank = 11", "b = 10")

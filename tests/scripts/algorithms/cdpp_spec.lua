@@ -38,7 +38,7 @@ spec.test("cdpp: the steps are those of the formula", function()
     end
   end
   assert(zetas >= 2, "tuned more than once")
-  local step = last(kbcd.cdpp(X, Y, checks.with{ lambda = lambda, b = b, epochs = epochs }))
+  local step = last(kbcd.cdpp(X, Y, checks.with{ lambda = lambda, b = b, epochs = epochs, partition = "fresh" }))
   spec.close(whole(step.model[1].coefficients), alpha, 1e-8)
   assert(step.residual[1] > 0, "the residual is reported")
 end)
@@ -59,7 +59,10 @@ spec.test("greedy: the block with the largest residual is next", function()
   spec.close(step.residual[1], R:norm() / targets:norm(), 1e-8, "residual")
 end)
 
+checks.fresh(kbcd.cdpp, { b = 50, epochs = 1000, tol = 1e-12 })
+
 spec.test("bad options", function()
+  spec.fails(function() kbcd.greedy(X, Y, checks.with{ partition = "regrouped" }) end, "greedy", "partition")
   for _, method in ipairs{ kbcd.cdpp, kbcd.greedy } do
     spec.fails(function() method(X, Y, checks.with{ b = 81 }) end, method.name, "b = 81")
     spec.fails(function() method(X, Y, checks.with{ zeta = 1 }) end, "unknown option 'zeta'")

@@ -31,9 +31,12 @@ spec.test("the steps are those of the formula", function()
       alpha:add_rows(S, M * (K:take(S):t():take(B):t() * g) * eta)
     end
   end
-  local step = problem.last(kbcd.eigenpro(X, Y, checks.with{ lambda = lambda, b = b, s = s, q = q, epochs = 2 }))
+  local step = problem.last(kbcd.eigenpro(X, Y, checks.with{ lambda = lambda, b = b, s = s, q = q, epochs = 2,
+    partition = "fresh" }))
   spec.close(problem.whole(step.model[1].coefficients), alpha, 1e-9)
 end)
+
+checks.fresh(kbcd.eigenpro, { b = 40, s = 70, q = 60, epochs = 2000, tol = 1e-12 })
 
 spec.test("bad options", function()
   spec.fails(function() kbcd.eigenpro(X, Y, checks.with{ s = 81 }) end, "s = 81", "n = 80")

@@ -65,6 +65,7 @@ spec.test("as many landmarks as rows, and bad options", function()
   spec.close(whole(last(kbcd.landmarks(X, Y, checks.with{ lambda = 0.1, b = 1, d = n - 1 })).model[1].coefficients), exact,
     1e-9, "one row is left")
   spec.fails(function() kbcd.landmarks(X, Y, checks.with{ d = n + 1 }) end, "d = 81", "n = 80")
+  spec.fails(function() kbcd.landmarks(X, Y, checks.with{ partition = "regrouped" }) end, "landmarks", "partition")
   spec.fails(function() kbcd.landmarks(X, Y, checks.with{ d = 0 }) end, "d", "from 1 up")
   spec.fails(function() kbcd.landmarks(X, Y, checks.with{ b = 81 }) end, "b = 81")
 end)
