@@ -49,10 +49,10 @@ local function resumes(method, o, steps)
 end
 
 local function check(method, o, scores, tolerance)
-  local name = method.name
+  local name, path = method.name, o.lambda or lambdas
   test(name .. ": the direct solve, for a path of λ, each as if it were alone", function()
     local step = last(method(X, Y, with(o, { test = X })))
-    for l, lambda in ipairs(lambdas) do
+    for l, lambda in ipairs(path) do
       local expected = scores(lambda, targets)
       close(whole(step.model[l]:predict(X)), expected, tolerance, "scores, lambda = " .. lambda)
       close(whole(step.test_scores[l]), expected, tolerance, "test scores")

@@ -7,8 +7,8 @@ local X, Y, K, n, k, targets = problem.X, problem.Y, problem.K, problem.n, probl
 local whole, last = problem.whole, problem.last
 
 local small = { b = 2, epochs = 300, tol = 1e-13 }
-checks.full(kbcd.cdpp, { b = 50, epochs = 1000, tol = 1e-12 }, small)
-checks.full(kbcd.greedy, { b = 50, epochs = 1000, tol = 1e-12 }, small)
+checks.full(kbcd.cdpp, { lambda = { 0.1, 0.01 }, b = 50, epochs = 1000, tol = 1e-12 }, small)
+checks.full(kbcd.greedy, { lambda = { 0.1, 0.01 }, b = 50, epochs = 1000, tol = 1e-12 }, small)
 
 local lambda, b = 1e-4, 30
 local A = K:clone():add_diagonal(n * lambda)

@@ -5,7 +5,8 @@ local spec, checks, problem = require "spec", require "solver_checks", require "
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 local X, Y, K, n, k, targets = problem.X, problem.Y, problem.K, problem.n, problem.k, problem.targets
 
-checks.full(kbcd.eigenpro, { b = 40, s = 70, q = 60, epochs = 2000, tol = 1e-12 }, { b = 2, s = 3, q = 2, epochs = 500 })
+checks.full(kbcd.eigenpro, { lambda = { 0.1, 0.02 }, b = 40, s = 70, q = 60, epochs = 2000, tol = 1e-11 },
+  { b = 2, s = 3, q = 2, epochs = 500 })
 
 spec.test("the steps are those of the formula", function()
   local lambda, b, s, q = 1e-4, 30, 40, 6
