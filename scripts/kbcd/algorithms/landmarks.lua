@@ -26,8 +26,7 @@ return kbcd.algorithm("landmarks", {
   local b = math.min(o.b or 2048, n)
   local model = run.kernel_model(o.kernel, nil,
     8 * ((1 + lambda.count) * kbcd.threads() * ((b + d) ^ 2 - b ^ 2) + 2 * d ^ 2))
-  local alpha = model.coefficients
-  local l = run.distributed("l", Matrix.zeros(X.local_n, run.columns))
+  local alpha, l = model.coefficients, run.distributed("l", Matrix.zeros(X.local_n, run.columns))
   local S = Index.sample(n, d, { seed = o.seed, stream = 1 })
   local S_S, K_S = Selector(n, S), model:block(S)
   local K_SS = K_S:square()
@@ -50,8 +49,7 @@ return kbcd.algorithm("landmarks", {
       local K_J, T = model:block(J), model:block(J, rest)
       local K_SJ = K_J:rows(S)
       local function square()                                    -- K_UU of U = S ∪ J
-        local u = d + #J
-        local K_UU = Matrix.zeros(u, u, X.dtype)
+        local u, K_UU = d + #J, Matrix.zeros(d + #J, d + #J, X.dtype)
         K_UU:block(1, d, 1, d):copy(K_SS)
         K_UU:block(1, d, d + 1, u):copy(K_SJ)
         K_UU:block(d + 1, u, 1, d):copy(K_SJ:t())
