@@ -203,6 +203,7 @@ local function add_targets(run, method)
 end
 
 local function start(algorithm, X, Y, given)
+  if algorithm.solver and Y == nil and type(X) == "table" then return algorithm.solver(X) end
   -- Frees what earlier runs kept and nothing refers to. Compiled code refers to the closures that it was compiled for, and
   -- so to the blocks of their run.
   jit.flush()
@@ -234,7 +235,8 @@ local Algorithm = {
   __tostring = function(a) return ("algorithm %s: %s"):format(a.name, a.about) end,
 }
 
--- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n).
+-- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n), solver (what a
+-- call with one table means: the solver of systems that the algorithm is named after).
 return function(name, declared, setup, more)
   if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
     error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)
@@ -247,7 +249,7 @@ return function(name, declared, setup, more)
   local schema, own = schema_of("algorithm " .. name, declared, setup)
   return setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
-    setup = setup, up_to = more and more.up_to,
+    setup = setup, up_to = more and more.up_to, solver = more and more.solver,
     sources = { file = file or { checksum = lua_source.text(setup) }, modules = modules }, blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
   }, Algorithm)

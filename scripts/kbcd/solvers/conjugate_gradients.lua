@@ -17,7 +17,7 @@ iterations = 100 at most; tol = 1e-6: a column is done when |R| <= tol |B|. dist
 of distributed matrices, and dot products are summed over the ranks; else every rank has all of them.
 An iterator of steps: for step in conjugate_gradients{ … } do step.iteration, step.x (a Matrix that the next step changes),
 step.residuals (1 x k, |R| / |B|), step.residual (the largest), step.active (columns that are not done) end.
-conjugate_gradients{ … }:solve() runs to the end and returns X and the last step.]]
+conjugate_gradients{ … }:solve() runs to the end and returns X and the last step. pcg{ … }, with one table, is the same.]]
 
 local function is_function(x) return type(x) ~= "function" and "a function" or nil end
 local function is_matrix(x) return kbcd.type(x) ~= "Matrix" and "a Matrix" or nil end
