@@ -4,17 +4,22 @@
 --     H α = KᵀY,     H = KᵀK + nλ M ≈ P = (n/p) M² + nλ M = n M (M/p + λ I),
 --
 -- since KᵀK / n is about M² / p. The factors of P cost p³, where the Gram of all centres costs n p²; an iteration costs two
--- products with K, which is kept. Every column has step lengths of its own (help "conjugate_steps"), every λ its factor.
+-- products with K, which is kept. Every column has step lengths of its own (help "conjugate_steps").
 
 local kbcd = require "kbcd"
 local Matrix, allreduce = kbcd.Matrix, kbcd.allreduce
 
--- A function of l that gives P⁻¹A for the l-th λ; rounding in f32 leaves M about 1e-7 p short of positive.
+-- A function of l that gives P⁻¹A for the l-th λ. Rounding leaves M short of positive by about 1e-7 p in f32: a multiple of I
+-- lifts it, and smaller λ share its factor, since they are less than what is known of M.
 local function falkon(X, o, _, M)
-  local first
+  local least, factors = X.dtype == "f32" and 1e-6 or 1e-12, {}
+  local function factor(lambda)
+    local ridge = math.max(lambda, least) * o.p
+    factors[ridge] = factors[ridge] or kbcd.chol(M:clone():add_diagonal(ridge), { jitter = true })
+    return factors[ridge]
+  end
   return function(l)
-    first = first or kbcd.chol(M:clone():add_diagonal(1e-6 * o.p))
-    local second = kbcd.chol(M:clone():add_diagonal(o.lambda[l] * o.p))
+    local first, second = factor(0), factor(o.lambda[l])
     return function(A) return second:solve(first:solve(A)):scale(o.p / X.n) end
   end
 end
