@@ -22,8 +22,8 @@ gives this rank's part of the sum, |J| x k: allreduce it. K:square() is K(J, J),
 Without J: K * V (and K:t() * V, which is the same) for this rank's rows of an n x k matrix V gives this rank's rows of the
 product; the sums over the ranks are inside. One triangle is computed, kept and read. K:square() is all of K, dense.
 K.tiles is the number of tiles of rows, K.group how many have b rows together, K:tile(t) the rows of one, and
-K:columns(tiles) K([n], I) of the rows I of an Index of tiles, as an operator C: C:t() * V (this rank's part of the sum), C * D,
-C:square(), C:rows() = I. K.stays: whether all of K fits the memory budget.
+K:columns(tiles) K([n], I) of the rows I of an Index of tiles, as an operator C: C:t() * V (this rank's part of the sum),
+C * D, C:square(), C:rows() = I. K.stays: whether all of K fits the memory budget.
 K:sketch(Phi), with J, is Phi * K of a sparse_sign Phi, a part of a sum.
 K:diagonal() is K(x, x) of this rank's rows; K:rows(I), called by all ranks, rows I on every rank; K:release() frees the
 entries. K.nrows (this rank's), K.ncols, K.kept (how many entries are in memory on this rank), K.scale (or false).]]
@@ -136,7 +136,9 @@ function methods:release()
 end
 
 function KernelMatrix.__index(self, name)
-  if self.symmetric and (name == "kept" or name == "tiles" or name == "group" or name == "stays") then return self.triangle[name] end
+  if self.symmetric and (name == "kept" or name == "tiles" or name == "group" or name == "stays") then
+    return self.triangle[name]
+  end
   if name == "kept" then
     local entries = 0
     for _, block in ipairs(self.blocks) do entries = entries + (block.K and block.K.nrows * block.K.ncols or 0) end

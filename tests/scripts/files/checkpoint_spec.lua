@@ -73,7 +73,8 @@ end
 
 local cases = {
   { "full_kernel", { dtype = "f64" } }, { "full_kernel", { dtype = "f32", partition = "fixed" } },
-  { "full_kernel", { dtype = "f32", keep = "f16", lambda = 1e-3 } }, { "full_kernel", { dtype = "f32", partition = "fresh" } },
+  { "full_kernel", { dtype = "f32", keep = "f16", lambda = 1e-3 } },
+  { "full_kernel", { dtype = "f32", partition = "fresh" } },
   { "plain_kernel", { dtype = "f32", lambda = 1e-3 } },
   { "plain_kernel", { dtype = "f64", partition = "fixed", keep = "none", lambda = 1e-3 } },
   { "full_kernel", { dtype = "f32", partition = "fixed", keep = "f16", lambda = 1e-3 } },
