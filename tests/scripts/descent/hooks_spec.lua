@@ -64,7 +64,7 @@ test("centers: an Index, or drawn by a method", function()
   local alpha, K_J = nystrom_solution(J, targets, lambda)
   local o = { kernel = rbf, p = 6, b = 6, lambda = lambda, centers = J }
   close(whole(last(kbcd.nystrom(X, Y, o)).model[1]:predict(X)), K_J * alpha, 1e-7, "an Index")
-  for _, way in ipairs{ "uniform", "rpcholesky", "leverage" } do
+  for _, way in ipairs{ "uniform", "rpcholesky", "leverage", "kmeanspp" } do
     o.centers, o.p, o.b = way, 10, 10
     local step = last(kbcd.nystrom(X, Y, o))
     local centers = step.model.centers
