@@ -1,5 +1,5 @@
--- kmeanspp: the seeds of k-means++ (Arthur and Vassilvitskii 2007) in the kernel's feature space. Row i is drawn in proportion
--- to D_i = min_c ‖φ(x_i) − φ(c)‖² over the centres c that were drawn before,
+-- kmeanspp: the seeds of k-means++ (Arthur and Vassilvitskii 2007) in the kernel's feature space. Row i is drawn in
+-- proportion to D_i = min_c ‖φ(x_i) − φ(c)‖² over the centres c that were drawn before,
 --
 --     ‖φ(x) − φ(c)‖² = K(x, x) − (2 K(x, c) − K(c, c)),
 --
@@ -15,8 +15,8 @@ local options = require "kbcd.descent.options"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 
 runtime.docs["centers.kmeanspp"] = [[centers.kmeanspp(X, p, kernel [, options])
-J, D: p rows of X as k-means++ draws its seeds, each in proportion to the squared distance, in the kernel's feature space, from
-those drawn before; and this rank's rows of the squared distances from J (n x 1). options: seed, stream = 1, b = p / 10
+J, D: p rows of X as k-means++ draws its seeds, each in proportion to the squared distance, in the kernel's feature space,
+from those drawn before; and this rank's rows of the squared distances from J (n x 1). options: seed, stream = 1, b = p / 10
 (drawn at a time, 1 to 256), tol = 1e-6 of f32 and 1e-12 of f64 data: rows nearer than that part of the largest K(x, x) are
 equal, and where all rows equal a centre before p are found, the rest of J is drawn uniformly.]]
 

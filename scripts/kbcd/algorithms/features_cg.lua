@@ -1,0 +1,78 @@
+-- features_cg: the problem of random_features as a whole, by preconditioned conjugate gradients. With Z = z(X), n x p,
+--
+--     H w = ZᵀY,     H = ZᵀZ + nλ I ≈ P = (n/m) Z_SᵀZ_S + nλ I,     S: m rows of X, drawn uniformly.
+--
+-- The factors of P cost m p² + p³/3, where the Gram of all rows costs n p²; an iteration costs two products with Z, which is
+-- kept. Every column has a step length of its own:
+--
+--     a = ⟨R,C⟩ / ⟨D,HD⟩,     w ← w + aD,     R ← R − aHD,     C = P⁻¹R,     D ← C + (⟨R,C⟩ new / old) D
+
+local kbcd = require "kbcd"
+local Matrix, Index, allreduce = kbcd.Matrix, kbcd.Index, kbcd.allreduce
+
+return kbcd.algorithm("features_cg", {
+  "random features by CG: regression on p random features of a kernel, by preconditioned conjugate gradients",
+  map = "map",
+  sample = { "count", "rows that the preconditioner is made of", default = function(X, o)
+    return math.min(X.n, o.map and 2 * o.map.p or 8192)
+  end },
+  b = false, epochs = 20,
+}, function(X, Y, o, run)
+  local lambda, p, n, nl = o.lambda, o.map.p, X.n, X.n * o.lambda
+  local m = o.sample
+  if m > n then error(("features_cg: sample = %d is larger than n = %d"):format(m, n), 0) end
+  local model = run.feature_model(o.map, 8 * p ^ 2 * (3 + lambda.count / kbcd.size()))
+  local w, blocks = model.coefficients, {}                                -- f(x) = z(x)ᵀ w
+  for i, B in ipairs(Index.range(1, p):partition(2048)) do blocks[i] = { at = B, Z = model:block(B) } end
+  local E = run.distributed("E", lambda:each(Y))                          -- Y − Z w
+  local R = run.replicated("R", Matrix.zeros(p, run.columns))
+  local D = run.replicated("D", Matrix.zeros(p, run.columns))
+  local rc = run.replicated("rc", Matrix.zeros(1, run.columns))
+
+  local function times(A)                                                 -- Z A: this rank's rows
+    local V = Matrix.zeros(X.local_n, run.columns)
+    for _, block in ipairs(blocks) do V:add(block.Z * A:take(block.at)) end
+    return V
+  end
+  local function t_times(V)                                               -- ZᵀV
+    local parts = {}
+    for i, block in ipairs(blocks) do parts[i] = block.Z:t() * V end
+    return allreduce(Matrix.vcat(parts))
+  end
+
+  -- P of each λ, on one rank; rounding in f32 leaves the Gram about 1e-7 n short of positive.
+  local factors, S = {}, Index.sample(n, m, { seed = o.seed, stream = 1 })
+  local gram = allreduce(model:block(Index.range(1, p), S):gram()):to("f64"):scale(n / m)
+  for l = kbcd.rank() + 1, lambda.count, kbcd.size() do
+    factors[l] = kbcd.chol(gram:clone():add_diagonal(nl[l] + (X.dtype == "f32" and 1e-7 * n or 0)))
+  end
+  local function precondition(A)                                          -- P⁻¹A
+    local C = Matrix.zeros(p, run.columns)
+    for l, factor in pairs(factors) do lambda:columns(C, l):copy(factor:solve(lambda:columns(A, l))) end
+    return allreduce(C)
+  end
+  local function ratio(a, b) return a:clone():cdiv(b:clone():clamp(1e-300, math.huge)) end
+  local function restart()
+    R:copy(t_times(E) - nl * w)
+    D:copy(precondition(R))
+    rc:copy(R:dots(D))
+  end
+
+  return {
+    residual = E, weights = true,
+    iterate = function(t)
+      if t == 1 then restart() end
+      local V = times(D)
+      local Q = t_times(V) + nl * D
+      local a = ratio(rc, D:dots(Q))
+      w:add(D:clone():cmul(a))
+      E:sub(V:cmul(a))
+      R:sub(Q:cmul(a))
+      local C, before = precondition(R), rc:clone()
+      rc:copy(R:dots(C))
+      D:cmul(ratio(rc, before)):add(C)
+    end,
+    fitted = function(A) return lambda:each(Y) - A end,
+    targets_changed = restart,
+  }
+end)
