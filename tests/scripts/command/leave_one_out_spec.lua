@@ -34,16 +34,12 @@ test("train chooses lambda by the errors of rows left out", function()
       "--lambda 10,1e-3,1e-9 --precision f64 --seed 5 --model l.h5"):format(method)).out
     has(out, "no rows to test", "leave-one-out error of the solution", "l.h5: best lambda", "leave-one-out error")
     local m = saved("l.h5")
-    local X, M, F = DataSet(data.X), Matrix.eye(30)
-    if m.map then
-      F = kbcd.RandomFeaturesBlock(X, Index.range(1, 30), m.map):dense()
-    else
-      local K = kbcd.KernelBlock(X, Index.sample(n, 30, { seed = 5, stream = 1 }), rbf)
-      F, M = K:dense(), K:square()
-    end
+    local X = DataSet(data.X)
+    local B = m.map and kbcd.RandomFeaturesBlock(X, Index.range(1, 30), m.map)
+      or kbcd.KernelBlock(X, Index.sample(n, 30, { seed = 5, stream = 1 }), rbf)
     local errors = {}
     for l = 1, 2 do  -- the last one is not for direct solves of normal equations
-      errors[l] = rmse(F, M, lambdas[l])
+      errors[l] = rmse(B:dense(), m.map and Matrix.eye(30) or B:square(), lambdas[l])
       close(m.metrics.leave_one_out_error[l], errors[l], 1e-6 * errors[l], method .. ", lambda = " .. lambdas[l])
     end
     equal(m.best, kbcd.scoring.best(m.metrics.leave_one_out_error), method)
