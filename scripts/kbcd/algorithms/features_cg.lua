@@ -13,24 +13,20 @@ local Matrix, Index, allreduce = kbcd.Matrix, kbcd.Index, kbcd.allreduce
 return kbcd.algorithm("features_cg", {
   "random features by CG: regression on p random features of a kernel, by preconditioned conjugate gradients",
   map = "map",
-  sample = { "count", "rows that the preconditioner is made of", default = function(X, o)
-    return math.min(X.n, o.map and 2 * o.map.p or 8192)
-  end },
+  sample = { "count", "rows that the preconditioner is made of",
+    default = function(X, o) return math.min(X.n, o.map and 2 * o.map.p or 8192) end },
   b = false, epochs = 20,
 }, function(X, Y, o, run)
-  local lambda, p, n, nl = o.lambda, o.map.p, X.n, X.n * o.lambda
-  local m = o.sample
+  local lambda, p, n, m, nl = o.lambda, o.map.p, X.n, o.sample, X.n * o.lambda
   if m > n then error(("features_cg: sample = %d is larger than n = %d"):format(m, n), 0) end
   local model = run.feature_model(o.map, 8 * p ^ 2 * (3 + lambda.count / kbcd.size()))
   local w, blocks = model.coefficients, {}                                -- f(x) = z(x)ᵀ w
   for i, B in ipairs(Index.range(1, p):partition(2048)) do blocks[i] = { at = B, Z = model:block(B) } end
   local E = run.distributed("E", lambda:each(Y))                          -- Y − Z w
-  local R = run.replicated("R", Matrix.zeros(p, run.columns))
-  local D = run.replicated("D", Matrix.zeros(p, run.columns))
+  local R, D = run.replicated("R", Matrix.zeros(p, run.columns)), run.replicated("D", Matrix.zeros(p, run.columns))
   local rc = run.replicated("rc", Matrix.zeros(1, run.columns))
 
-  local function times(A)                                                 -- Z A: this rank's rows
-    local V = Matrix.zeros(X.local_n, run.columns)
+  local function times(A, V)                                              -- V + Z A: this rank's rows
     for _, block in ipairs(blocks) do V:add(block.Z * A:take(block.at)) end
     return V
   end
@@ -41,8 +37,9 @@ return kbcd.algorithm("features_cg", {
   end
 
   -- P of each λ, on one rank; rounding in f32 leaves the Gram about 1e-7 n short of positive.
-  local factors, S = {}, Index.sample(n, m, { seed = o.seed, stream = 1 })
-  local gram = allreduce(model:block(Index.range(1, p), S):gram()):to("f64"):scale(n / m)
+  local factors, Z_S = {}, model:block(Index.range(1, p), Index.sample(n, m, { seed = o.seed, stream = 1 }))
+  local gram = allreduce(Z_S:gram()):to("f64"):scale(n / m)
+  Z_S:release()
   for l = kbcd.rank() + 1, lambda.count, kbcd.size() do
     factors[l] = kbcd.chol(gram:clone():add_diagonal(nl[l] + (X.dtype == "f32" and 1e-7 * n or 0)))
   end
@@ -62,13 +59,12 @@ return kbcd.algorithm("features_cg", {
     residual = E, weights = true,
     iterate = function(t)
       if t == 1 then restart() end
-      local V = times(D)
+      local V = times(D, Matrix.zeros(X.local_n, run.columns))
       local Q = t_times(V) + nl * D
-      local a = ratio(rc, D:dots(Q))
+      local a, before = ratio(rc, D:dots(Q)), rc:clone()
       w:add(D:clone():cmul(a))
       E:sub(V:cmul(a))
-      R:sub(Q:cmul(a))
-      local C, before = precondition(R), rc:clone()
+      local C = precondition(R:sub(Q:cmul(a)))
       rc:copy(R:dots(C))
       D:cmul(ratio(rc, before)):add(C)
     end,
