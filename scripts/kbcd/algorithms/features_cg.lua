@@ -3,9 +3,7 @@
 --     H w = ZᵀY,     H = ZᵀZ + nλ I ≈ P = (n/m) Z_SᵀZ_S + nλ I,     S: m rows of X, drawn uniformly.
 --
 -- The factors of P cost m p² + p³/3, where the Gram of all rows costs n p²; an iteration costs two products with Z, which is
--- kept. Every column has a step length of its own:
---
---     a = ⟨R,C⟩ / ⟨D,HD⟩,     w ← w + aD,     R ← R − aHD,     C = P⁻¹R,     D ← C + (⟨R,C⟩ new / old) D
+-- kept. Every column has a step length of its own (conjugate_steps).
 
 local kbcd = require "kbcd"
 local Matrix, Index, allreduce = kbcd.Matrix, kbcd.Index, kbcd.allreduce
@@ -23,17 +21,16 @@ return kbcd.algorithm("features_cg", {
   local w, blocks = model.coefficients, {}                                -- f(x) = z(x)ᵀ w
   for i, B in ipairs(Index.range(1, p):partition(2048)) do blocks[i] = { at = B, Z = model:block(B) } end
   local E = run.distributed("E", lambda:each(Y))                          -- Y − Z w
-  local R, D = run.replicated("R", Matrix.zeros(p, run.columns)), run.replicated("D", Matrix.zeros(p, run.columns))
-  local rc = run.replicated("rc", Matrix.zeros(1, run.columns))
-
-  local function times(A, V)                                              -- V + Z A: this rank's rows
-    for _, block in ipairs(blocks) do V:add(block.Z * A:take(block.at)) end
-    return V
-  end
-  local function t_times(V)                                               -- ZᵀV
+  local function t_times(A)                                               -- ZᵀA
     local parts = {}
-    for i, block in ipairs(blocks) do parts[i] = block.Z:t() * V end
+    for i, block in ipairs(blocks) do parts[i] = block.Z:t() * A end
     return allreduce(Matrix.vcat(parts))
+  end
+  local V = Matrix.zeros(X.local_n, run.columns)                          -- Z D
+  local function times(D)
+    V:fill(0)
+    for _, block in ipairs(blocks) do V:add(block.Z * D:take(block.at)) end
+    return t_times(V) + nl * D
   end
 
   -- P of each λ, on one rank; rounding in f32 leaves the Gram about 1e-7 n short of positive.
@@ -48,27 +45,19 @@ return kbcd.algorithm("features_cg", {
     for l, factor in pairs(factors) do lambda:columns(C, l):copy(factor:solve(lambda:columns(A, l))) end
     return allreduce(C)
   end
-  local function ratio(a, b) return a:clone():cdiv(b:clone():clamp(1e-300, math.huge)) end
+  local cg = kbcd.conjugate_steps(run, { x = w, times = times, precondition = precondition })
   local function restart()
-    R:copy(t_times(E) - nl * w)
-    D:copy(precondition(R))
-    rc:copy(R:dots(D))
+    cg.R:copy(t_times(E) - nl * w)
+    cg.restart()
   end
 
   return {
-    residual = E, weights = true,
+    residual = E, weights = true, targets_changed = restart,
     iterate = function(t)
       if t == 1 then restart() end
-      local V = times(D, Matrix.zeros(X.local_n, run.columns))
-      local Q = t_times(V) + nl * D
-      local a, before = ratio(rc, D:dots(Q)), rc:clone()
-      w:add(D:clone():cmul(a))
+      local a = cg.step()
       E:sub(V:cmul(a))
-      local C = precondition(R:sub(Q:cmul(a)))
-      rc:copy(R:dots(C))
-      D:cmul(ratio(rc, before)):add(C)
     end,
     fitted = function(A) return lambda:each(Y) - A end,
-    targets_changed = restart,
   }
 end)
