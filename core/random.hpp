@@ -20,7 +20,9 @@ enum class Stream : std::uint32_t {
   crop,
   patch,
   draw,
-  sketch
+  sketch,
+  sign,
+  digit
 };
 
 class Random {

@@ -5,6 +5,7 @@ local run_settings = require "kbcd.descent.run_settings"
 local kernel_flags = require "kbcd.command.kernel_flags"
 local arguments = require "kbcd.command.training_arguments"
 local load_model = require "kbcd.command.load_model"
+local leave_one_out_errors = require "kbcd.command.leave_one_out_errors"
 local runtime = require "kbcd.runtime"
 local types = kbcd.argument_types
 
@@ -107,7 +108,15 @@ local function main()
   end
 
   if last.epoch < last.epochs then say("the model changes by less than tol: it ends after %d epochs", last.epoch) end
-  local best = scoring.best(last.test_error or last.train_error)
+  local errors, measure, left_out = last.test_error, data.held_out and "held-out" or "test", nil
+  if not test then
+    local why
+    if #s.options.lambda > 1 then left_out, why = leave_one_out_errors(data, s, last.model) end
+    errors, measure = left_out or last.train_error, left_out and "leave-one-out" or "training"
+    if left_out then say("leave-one-out error of the solution %s", scoring.show(data.task, left_out)) end
+    if why then say("lambda is chosen by the training error: %s; --hold-out 0.1 holds rows out", why) end
+  end
+  local best = scoring.best(errors)
 
   local options = { held_out = data.held_out or 0, data = data.source }
   for name, value in pairs(s.options) do
@@ -117,13 +126,12 @@ local function main()
   options.epochs = last.epoch
   last.model:save(o.model, {
     method = s.method, task = data.task, best = best, preprocess = data.preprocess, names = data.names, options = options,
-    metrics = { train_error = last.train_error, test_error = last.test_error, residual = last.residual,
-      seconds = last.seconds },
+    metrics = { train_error = last.train_error, test_error = last.test_error, leave_one_out_error = left_out,
+      residual = last.residual, seconds = last.seconds },
   })
   if checkpoint then checkpoint:remove() end
-  say("%s: best lambda = %g, %s error %s", o.model, s.options.lambda[best],
-    test and (data.held_out and "held-out" or "test") or "training",
-    scoring.show(data.task, { (last.test_error or last.train_error)[best] }))
+  say("%s: best lambda = %g, %s error %s", o.model, s.options.lambda[best], measure,
+    scoring.show(data.task, { errors[best] }))
 end
 
 kbcd.command("train", main)

@@ -7,9 +7,11 @@ local arguments = require "kbcd.command.training_arguments"
 local kernel_flags = require "kbcd.command.kernel_flags"
 local streams = require "kbcd.support.streams"
 local train_command = require "kbcd.command.train_command"
+local leave_one_out_errors = require "kbcd.command.leave_one_out_errors"
 local types = kbcd.argument_types
 
-local parser = kbcd.arguments("tune", "Searches the kernel's width and lambda by held-out or k-fold error.")
+local parser = kbcd.arguments("tune", "Searches the kernel's width and lambda by held-out, k-fold or (--hold-out 0) " ..
+  "leave-one-out error.")
 arguments.add_data(parser)
 -- The widths of kernels are lists here.
 local widths = {}
@@ -56,7 +58,7 @@ local function main()
   end
 
   local folds = sets()
-  if not o.folds and not data.test then error("no rows to test on; raise --hold-out or give --test-x and --test-y", 0) end
+  local leaves_out = not o.folds and not data.test  -- one row after the other
 
   local function widths_to_try()
     if given_widths then return given_widths end
@@ -86,16 +88,23 @@ local function main()
       if algorithm.schema.jitter and given.jitter == nil then given.jitter = "auto" end
       settings = kbcd.choices(o, set, algorithm, given)
       settings.given_b = given.b
-      local last
-      for step in kbcd.progress(kbcd.fit(set, settings)) do last = step end
-      for l, e in ipairs(last.test_error) do sums[l] = (sums[l] or 0) + e / #folds end
+      local errors, why
+      if leaves_out then
+        errors, why = leave_one_out_errors(set, settings)
+        if not errors then
+          error(("no rows to test on, and %s; raise --hold-out or give --test-x and --test-y"):format(why), 0)
+        end
+      else
+        for step in kbcd.progress(kbcd.fit(set, settings)) do errors = step.test_error or errors end
+      end
+      for l, e in ipairs(errors) do sums[l] = (sums[l] or 0) + e / #folds end
     end
     return sums, settings
   end
 
   local scoring = kbcd.scoring
   kbcd.say("%s: %d rows to %s, %s error", data.source, data.X.n, data.task,
-    o.folds and o.folds .. "-fold" or data.held_out and "held-out" or "test")
+    o.folds and o.folds .. "-fold" or data.held_out and "held-out" or leaves_out and "leave-one-out" or "test")
   local head = {}
   for l, lambda in ipairs(o.lambda) do head[l] = ("%9s"):format(("%g"):format(lambda)) end
   kbcd.say("%14s  %s", (width or "-") .. " \\ lambda", table.concat(head, " "))

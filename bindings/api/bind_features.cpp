@@ -46,6 +46,9 @@ void bind_features(sol::state_view lua, sol::table kbcd) {
     auto seed = map.seed();
     return seed ? sol::optional<double>(static_cast<double>(*seed)) : sol::nullopt;
   });
+  def_field(type, "in_order",
+            "Whether features that follow each other are computed together: blocks take them in order.",
+            &FeatureMap::in_order);
   def_field(type, "params",
             "A table of its own parameters: features[map.name] with these, kernel, p and seed makes it anew.",
             [](const FeatureMap& map, sol::this_state L) { return to_lua(L, map.params()); });

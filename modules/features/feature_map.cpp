@@ -3,7 +3,6 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <mutex>
 #include <numbers>
 
@@ -11,6 +10,7 @@
 #include "core/random.hpp"
 #include "core/tiles.hpp"
 #include "core/turns.hpp"
+#include "modules/features/long_rows.hpp"
 
 namespace kbcd {
 namespace {
@@ -22,8 +22,7 @@ std::vector<FeatureMapFormat>& formats() {
 
 // scale · cos(2π (omega·x + phase)): frequencies and phases are in turns.
 //
-// Where the rows are so long beside the kernel's width that omega·x in f32 would be a wrong angle, it is computed in
-// f64: for the panels of dense rows that have such a row, or for all sparse rows.
+// Angles of long rows are computed in f64: for the panels of dense rows that have such a row, or for all sparse rows.
 class CosineBlock : public FeatureBlock {
  public:
   CosineBlock(Matrix omega, Matrix phase, double scale, DType dtype)
@@ -37,20 +36,15 @@ class CosineBlock : public FeatureBlock {
     if (!squares.empty()) typical_ = std::sqrt(squares[squares.size() / 2]);
   }
   void apply(View<float> x, View<float> z) const override {
-    if (!loses_digits(longest(x))) return cosines(x, z);
+    if (!loses_digits(typical_, longest_row(x))) return cosines(x, z);
     std::call_once(packed64_once_, [&] { packed64_ = tiles::Columns<double>(omega_.view<double>().t()); });
-    thread_local std::vector<double> rows, features;
-    rows.resize(x.rows * x.cols), features.resize(z.rows * z.cols);
-    View<double> wide{rows.data(), x.rows, x.cols, x.cols}, out{features.data(), z.rows, z.cols, z.cols};
-    for (Int i = 0; i < x.rows; ++i) std::copy_n(x.line(i), x.cols, wide.line(i));
-    cosines(wide, out);
-    for (Int i = 0; i < z.rows; ++i) std::copy_n(out.line(i), z.cols, z.line(i));
+    in_f64(x, z, [&](View<double> wide, View<double> out) { cosines(wide, out); });
   }
   void apply(View<double> x, View<double> z) const override { cosines(x, z); }
 
   // A sparse row times omega' is a sum of columns of omega, so those must lie in one piece.
   void prepare_sparse(double longest_row) override {
-    DType dtype = dtype_ == DType::f32 && loses_digits(longest_row) ? DType::f64 : dtype_;
+    DType dtype = dtype_ == DType::f32 && loses_digits(typical_, longest_row) ? DType::f64 : dtype_;
     std::size_t bytes = omega_.size() * bytes_of(dtype);
     require(bytes <= memory::budget(),
             "RandomFeaturesBlock: {} features of {} columns take {} MB; lower b or raise --memory", omega_.rows(),
@@ -71,16 +65,6 @@ class CosineBlock : public FeatureBlock {
  private:
   template <class T>
   using Line = Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>>;
-
-  static double longest(View<float> x) {
-    float largest = 0;
-    for (Int i = 0; i < x.rows; ++i) largest = std::max(largest, Line<float>(x.line(i), x.cols).square().sum());
-    return std::sqrt(largest);
-  }
-  // Whether the angle of a row of that length is wrong by more than 1e-5 in f32, for half of the features.
-  bool loses_digits(double length) const {
-    return !(2 * std::numbers::pi * typical_ * length * std::numeric_limits<float>::epsilon() < 1e-5);
-  }
 
   template <class T>
   const tiles::Columns<T>& packed() const {
@@ -132,7 +116,7 @@ class CosineBlock : public FeatureBlock {
   mutable std::once_flag packed64_once_;
   Matrix phase_, phase32_;
   DType dtype_;
-  double scale_, typical_ = 0;  // typical_: the size of a frequency
+  double scale_, typical_ = 0;  // typical_: the size of a coordinate of a frequency, of half of the features
 };
 
 }  // namespace
@@ -163,11 +147,17 @@ CosineMap::CosineMap(MapSettings settings) : settings_(std::move(settings)) {
 std::shared_ptr<FeatureBlock> CosineMap::block(const Index& features, Int d, DType dtype) const {
   Matrix omega(features.size(), d, DType::f64), phase(1, features.size(), DType::f64);
   frequencies(features, omega.view<double>());
-  Random random(settings_.seed, Stream::phase);
-  auto v = phase.view<double>();
-  for (Int i = 0; i < features.size(); ++i) v(0, i) = random.uniform(features[i], 0);
+  for (Int i = 0; i < features.size(); ++i) phase.view<double>()(0, i) = this->phase(features[i]);
   scale(omega, 0.5 / std::numbers::pi);
   return std::make_shared<CosineBlock>(omega, phase, std::sqrt(2.0 / settings_.p), dtype);
+}
+
+double CosineMap::phase(Int feature) const {
+  return Random(settings_.seed, Stream::phase).uniform(feature, 0);
+}
+
+double CosineMap::paired_phase(Int feature) const {
+  return Random(settings_.seed, Stream::phase).uniform(feature / 2, 0) - (feature % 2 ? 0.25 : 0);
 }
 
 const std::vector<FeatureMapFormat>& feature_map_formats() {

@@ -40,6 +40,8 @@ class FeatureMap {
   virtual Values params() const { return {}; }                        // those of its own declaration
   virtual std::shared_ptr<FeatureBlock> block(const Index& features, Int d, DType dtype) const = 0;
   virtual bool main_thread_only() const { return false; }
+  // Features that follow each other are computed together, so that blocks take them in order.
+  virtual bool in_order() const { return false; }
 };
 
 std::string describe(const FeatureMap& map);  // "fourier{kernel=rbf{gamma=0.02, sigma=5}, p=100, seed=1}"
@@ -65,6 +67,10 @@ class CosineMap : public FeatureMap {
 
  protected:
   virtual void frequencies(const Index& features, View<double> omega) const = 0;  // a row each
+  virtual double phase(Int feature) const;                                        // in turns, uniform
+  // The same for maps whose features 2m and 2m + 1 share a frequency: a quarter of a turn apart, so that the two are
+  // its cosine and its sine, and their products sum to cos(omega·(x − y)).
+  double paired_phase(Int feature) const;
 
   MapSettings settings_;
 };

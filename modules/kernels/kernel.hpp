@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ class Kernel {
   // omega ~ the spectral measure of a translation-invariant kernel (Bochner), as number j of (seed, stream).
   virtual void frequency(std::uint64_t seed, Int j, std::span<double> omega) const;
   virtual bool isotropic() const { return false; }  // that measure depends on |omega| alone
+  // The quantile, for u in (0, 1), of every coordinate of omega, where they are independent.
+  virtual std::optional<double> frequency_quantile(double) const { return {}; }
 
   // K(x, y) of two points as the textbooks write it, without kappa: what the tests compare with.
   virtual double value(std::span<const double> x, std::span<const double> y) const = 0;

@@ -21,8 +21,10 @@ class Laplacian : public KernelOf<Laplacian, Metric::manhattan> {
 
   void frequency(std::uint64_t seed, Int j, std::span<double> omega) const override {
     Random random(seed, Stream::frequency);
-    for (std::size_t i = 0; i < omega.size(); ++i)
-      omega[i] = gamma_ * std::tan(std::numbers::pi * (random.uniform(j, i) - 0.5));
+    for (std::size_t i = 0; i < omega.size(); ++i) omega[i] = *frequency_quantile(random.uniform(j, i));
+  }
+  std::optional<double> frequency_quantile(double u) const override {
+    return gamma_ * std::tan(std::numbers::pi * (u - 0.5));
   }
 
   double value(std::span<const double> x, std::span<const double> y) const override {

@@ -6,7 +6,7 @@ local runtime = require "kbcd.runtime"
 
 local folders = {
   descent = { "algorithm", "Model", "options" },
-  solvers = { "KernelMatrix", "conjugate_gradients", "conjugate_steps" },
+  solvers = { "KernelMatrix", "conjugate_gradients", "conjugate_steps", "leave_one_out" },
   centers = { "centers" },
   data = { "labels", "classes", "scoring", "preprocess", "training_data", "row_writer", "sum_by",
     "median_distance" },

@@ -209,7 +209,7 @@ test("Fourier features are cosines, and the same map can be written in Lua", fun
   local rows = Index{ 2, 21 }
   equal(kbcd.allreduce(kbcd.RandomFeaturesBlock(X, I, map, { rows = rows }).nrows), 2)
 
-  for _, name in ipairs{ "fourier", "orthogonal" } do
+  for _, name in ipairs{ "fourier", "orthogonal", "sorf" } do
     for _, case in ipairs{ kernels[2], kernels[5], name == "fourier" and kernels[3] or nil } do
       local features = values(kbcd.features[name]{ kernel = case[1], p = 20000, seed = 2 }, data:rows(1, 4))
       local K = make(4, 4, function(i, j) return case[2](distances(i, j)) end)

@@ -114,7 +114,7 @@ end)
 spec.test("random features", function()
   local dense = DataSet(data)
   local X, I = dense:to_sparse(), Index{ 7, 1, 15 }
-  for _, name in ipairs{ "fourier", "orthogonal" } do
+  for _, name in ipairs{ "fourier", "orthogonal", "sorf", "qmc" } do
     local map = kbcd.features[name]{ kernel = kernels[1], p = 20 }
     spec.close(kbcd.RandomFeaturesBlock(X, I, map):dense(), kbcd.RandomFeaturesBlock(dense, I, map):dense(), 1e-12, name)
   end

@@ -28,8 +28,10 @@ inline double epsilon(DType type) {
 
 inline Dense dense(const Matrix& m) {
   Dense out(m.rows(), m.cols());
+  Matrix copy = m.to(DType::f64);
+  auto numbers = copy.view<double>();
   for (Int i = 0; i < m.rows(); ++i)
-    for (Int j = 0; j < m.cols(); ++j) out(i, j) = m.get(i, j);
+    for (Int j = 0; j < m.cols(); ++j) out(i, j) = numbers(i, j);
   return out;
 }
 

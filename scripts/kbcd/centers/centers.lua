@@ -4,8 +4,9 @@ local runtime = require "kbcd.runtime"
 
 runtime.docs.centers = [[centers.NAME(X, p, kernel [, options])
 p distinct rows of X to serve as centres, as an Index: the same on every rank and, up to rounding, on any number of ranks. All
-ranks call it. NAME: uniform, rpcholesky (randomly pivoted Cholesky), leverage (ridge leverage scores); a file NAME.lua in
-kbcd/centers of the script path adds one. options: seed, and each one's own (help "centers.rpcholesky").]]
+ranks call it. NAME: uniform, rpcholesky (randomly pivoted Cholesky), leverage (ridge leverage scores, by BLESS), kmeanspp
+(the seeds of k-means++); a file NAME.lua in kbcd/centers of the script path adds one. options: seed, and each one's own
+(help "centers.rpcholesky").]]
 
 -- The ways, sorted.
 local function names()

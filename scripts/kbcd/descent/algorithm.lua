@@ -52,7 +52,8 @@ targets before an epoch, or nil; fitted() is a list of fitted values); weights (
 1, or a DataSet, all > 0). With blocks: b = 2048 (block size, at most the number of rows, centres or features); partition =
 "fixed", "fresh" (anew each epoch) or, of a kernel on all rows, "regrouped" (the kernel stays in memory in small tiles of
 rows, and each epoch makes its blocks of other tiles; "fresh" where it does not fit or for one epoch); jitter = false (true:
-add a growing multiple of I to a system that is not positive definite); choose (help "choose"). With centres: centers = "uniform", "rpcholesky", "leverage" or an Index.]]
+add a growing multiple of I to a system that is not positive definite); choose (help "choose"). With centres: centers =
+"uniform", "rpcholesky", "leverage", "kmeanspp" or an Index.]]
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",

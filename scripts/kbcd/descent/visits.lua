@@ -1,7 +1,8 @@
 -- visits(o, model, epoch, order): the blocks of one epoch in the order of their steps.
 --
 -- The model's rows, centres or features are partitioned at random into blocks of o.b, once (o.partition = "fixed") or anew
--- each epoch ("fresh"), and the blocks are visited in a random order: of each epoch, or one for all (order = "fixed").
+-- each epoch ("fresh"), or in order for a feature map that computes neighbours together, and the blocks are visited in a
+-- random order: of each epoch, or one for all (order = "fixed").
 -- "regrouped": the tiles of model.triangle are in random groups of eight, anew each epoch; those of the first
 -- epoch are in the order in which the triangle of tiles is computed.
 --
@@ -15,6 +16,7 @@ local Index = kbcd.Index
 
 -- The blocks of the partition, as a list of Index.
 local function partition(o, count, epoch)
+  if kbcd.type(o.map) == "FeatureMap" and o.map.in_order then return Index.range(1, count):partition(o.b) end
   local stream = streams.partition(o.partition == "fresh" and epoch or nil)
   return Index.permutation(count, { seed = o.seed, stream = stream }):partition(o.b)
 end

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(products_estimate_the_kernel) {
   Int p = 40000, d = 4;
   Dense x = 0.7 * normal(12, d, 4);
   for (auto& c : cases()) {
-    Dense z = features_of(x, Index::range(0, p), c.make(p, 5)), estimate = z * z.transpose();
+    Dense z = features_of(x, Index::range(0, p), c.make(p, 5)), estimate = z.lazyProduct(z.transpose());
     for (Int i = 0; i < x.rows(); ++i)
       for (Int j = 0; j <= i; ++j) {
         double exact = value(*c.kernel, x.row(i), x.row(j));

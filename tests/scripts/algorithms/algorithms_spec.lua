@@ -108,6 +108,24 @@ spec.test("random features converge to (ZᵀZ + nλI)⁻¹ZᵀY", function()
   spec.close(whole(step.model[1]:predict(Xtest)), Zs * w, 1e-8, "predictions")
 end)
 
+spec.test("blocks of a map that computes neighbours together take its features in order", function()
+  local map = kbcd.features.sorf{ kernel = rbf, p = 20, seed = 9 }
+  assert(map.in_order and not kbcd.features.fourier{ kernel = rbf, p = 20 }.in_order)
+  local Z = whole(kbcd.RandomFeaturesBlock(X_of(), Index.range(1, 20), map):dense())
+  local w = kbcd.local_solve((Z:t() * Z):add_diagonal(n * 0.01), Z:t() * targets)
+  local seen = {}
+  local function choose(c)
+    for i, block in ipairs(c.blocks) do seen[i] = block end
+    return c.step
+  end
+  local o = { map = map, lambda = 0.01, b = 8, epochs = 2000, tol = 1e-13 }
+  spec.close(last(kbcd.random_features(X_of(), Y, o)).model[1].coefficients, w, 1e-8, "the solution")
+  o.choose, o.epochs = choose, 1
+  last(kbcd.random_features(X_of(), Y, o))
+  spec.equal(seen[1], Index.range(1, 8))
+  spec.equal(seen[3], Index.range(17, 20))
+end)
+
 spec.test("Nyström converges to the direct solve", function()
   local p = 24
   for _, stabiliser in ipairs{ 0, 0.3 } do

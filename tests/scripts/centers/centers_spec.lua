@@ -32,7 +32,7 @@ local function missed(K, J)
 end
 
 test("every way gives p distinct rows on every rank", function()
-  for _, name in ipairs{ "uniform", "rpcholesky", "leverage" } do
+  for _, name in ipairs{ "uniform", "rpcholesky", "leverage", "kmeanspp" } do
     for _, X in ipairs{ DataSet(data), DataSet(data):to("f32"), DataSet(data):to_sparse() } do
       for _, p in ipairs{ 1, 7, 40 } do
         local J = kbcd.centers[name](X, p, kernel, { seed = 3 })
@@ -44,7 +44,7 @@ test("every way gives p distinct rows on every rank", function()
     fails(function() kbcd.centers[name](DataSet(data), n + 1, kernel) end, tostring(n))
     fails(function() kbcd.centers[name](DataSet(data), 3, kernel, { sead = 1 }) end, name, "'sead'")
   end
-  fails(function() return kbcd.centers.best end, "best", "leverage, rpcholesky, uniform")
+  fails(function() return kbcd.centers.best end, "best", "kmeanspp, leverage, rpcholesky, uniform")
 end)
 
 test("randomly pivoted Cholesky", function()
@@ -105,6 +105,83 @@ test("leverage scores", function()
   assert(own < other, ("%g of K missed, %g by uniform rows"):format(own, other))
   fails(function() kbcd.centers.leverage(X, 3, kernel, { lambda = 0 }) end, "lambda", "> 0")
   fails(function() kbcd.centers.leverage(X, 3, kernel, { step = 1 }) end, "step", "> 1")
+end)
+
+-- The squared distance of rows i and j of A.
+local function squared(A, i, j)
+  local sum = 0
+  for c = 1, A.ncols do sum = sum + (A(i, c) - A(j, c)) ^ 2 end
+  return sum
+end
+
+test("k-means++ draws in proportion to the squared distance", function()
+  -- Every order of three of four points, as one draw after the other gives it, by blocks of one and of many draws.
+  local points, linear = Matrix{ { 0, 0 }, { 1, 0 }, { 0, 2 }, { 2.5, 2 } }, kbcd.kernel.linear()
+  local X, draws = DataSet(points), 1500
+  local function distance(i, before)
+    local least = math.huge
+    for _, c in ipairs(before) do least = math.min(least, squared(points, i, c)) end
+    return least
+  end
+  local function probability(i, before)
+    local all = 0
+    for j = 1, 4 do all = all + distance(j, before) end
+    return distance(i, before) / all
+  end
+  for _, b in ipairs{ 1, 5 } do
+    local counts = {}
+    for seed = 1, draws do
+      local J = kbcd.centers.kmeanspp(X, 3, linear, { seed = seed, b = b })
+      local key = J[1] .. J[2] .. J[3]
+      counts[key] = (counts[key] or 0) + 1 / draws
+    end
+    for i = 1, 4 do
+      for j = 1, 4 do
+        for k = 1, 4 do
+          local expected = i ~= j and j ~= k and i ~= k and probability(j, { i }) * probability(k, { i, j }) / 4 or 0
+          local got = counts[i .. j .. k] or 0
+          assert(math.abs(got - expected) <= 4 * math.sqrt(expected / draws),
+            ("b = %d, order %d%d%d: %g of the draws, %g expected"):format(b, i, j, k, got, expected))
+        end
+      end
+    end
+  end
+end)
+
+test("k-means++ in the kernel's feature space", function()
+  for _, X in ipairs{ DataSet(data), DataSet(data):to("f32"), DataSet(data):to_sparse() } do
+    local J, D = kbcd.centers.kmeanspp(X, 30, kernel, { seed = 1 })
+    check(J, 30)
+    close(kbcd.gather(D), make(n, 1, function(i)
+      local least = math.huge
+      for c = 1, 30 do least = math.min(least, 2 - 2 * math.exp(-squared(data, i, J[c]) / 2)) end
+      return least
+    end), 1e-5, "squared distances")
+  end
+  local function missing(J)
+    local sum = 0
+    for i = 1, n do
+      local least = math.huge
+      for c = 1, #J do least = math.min(least, squared(data, i, J[c])) end
+      sum = sum + least
+    end
+    return sum
+  end
+  local own, other = 0, 0
+  for seed = 1, 5 do
+    own = own + missing((kbcd.centers.kmeanspp(DataSet(data), 40, kernel, { seed = seed })))
+    other = other + missing(kbcd.centers.uniform(DataSet(data), 40, kernel, { seed = seed }))
+  end
+  assert(own < other / 1.5, ("%g from the centres, %g from uniform rows"):format(own, other))
+  -- Of rows of three kinds, one of each comes first, and the rest is filled up.
+  local kinds = make(60, 2, function(i, j) return i % 3 * j end)
+  for _, dtype in ipairs{ "f32", "f64" } do
+    local J = kbcd.centers.kmeanspp(DataSet(kinds):to(dtype), 20, kernel, { seed = 2, b = 4 })
+    check(J, 20)
+    local seen = {}
+    for i = 1, 3 do seen[J[i] % 3] = true end
+    assert(seen[0] and seen[1] and seen[2], "one of each kind")
+  end
 end)
 
 spec.finish()

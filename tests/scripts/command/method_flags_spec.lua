@@ -99,7 +99,7 @@ test("messages and help: one line, defaults as they are, titles once", function(
     "Block size (chosen by the data unless given)")
   has(succeeds("kbcd compare --help").out:gsub("%s+", " "), "(each method's own unless given)")
   has(succeeds("kbcd methods ./help_of.lua").out, "help_of: of a test")
-  refuses(train "help_of" .. "--map fourier", "--map is for random_features, not for ./help_of.lua")
+  refuses(train "help_of" .. "--map fourier", "--map is for", "random_features, not for ./help_of.lua")
   refuses("kbcd train " .. data .. "--method falkon --b 5",
     "kbcd train: --b is for methods with blocks: askotch, cdpp, eigenpro, full_kernel")
   equal(shell.count(succeeds("kbcd methods ./help_of.lua").out, "help_of"), 1)

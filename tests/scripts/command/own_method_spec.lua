@@ -155,7 +155,7 @@ test("what is wrong with a file is named", function()
   shell.write("bad2.lua", "return nil +\n")
   refuses("kbcd " .. common .. "--method ./bad2.lua --model x.h5", "bad2.lua:", "unexpected symbol")
   refuses("kbcd " .. common .. "--method ./none.lua --model x.h5", "./none.lua", "No such file")
-  refuses("kbcd " .. common .. "--method svm --model x.h5", "svm", "krill, landmarks, nystrom, pcg, random_features",
+  refuses("kbcd " .. common .. "--method svm --model x.h5", "svm", "falkon", "full_kernel", "nystrom", "random_features",
     "./mine.lua")
   shell.write("bad3.lua", [[
 local kbcd = require "kbcd"

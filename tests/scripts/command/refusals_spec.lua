@@ -14,9 +14,9 @@ succeeds("kbcd train --x X.npy --y t.npy --standardize --sigma 2 --lambda 1e-5 -
 test("options that do not go together, or are no options, are refused by name", function()
   local data = "kbcd train --x X.npy --y y.npy --model no.h5 "
   for _, case in ipairs{
-    { "--sigma 1 --gamma 2", "--gamma", "--sigma" }, { "--method full_kernel --p 10", "--p is for falkon, krill, nystrom" },
+    { "--sigma 1 --gamma 2", "--gamma", "--sigma" }, { "--method full_kernel --p 10", "--p is for falkon", "nystrom" },
     { "--standardize --unit-norm", "--unit-norm", "--standardize" },
-    { "--method full_kernel --map fourier", "--map is for random_features" },
+    { "--method full_kernel --map fourier", "--map is for", "random_features" },
     { "--method random_features --nystrom-gamma 1", "unknown option '--nystrom-gamma'" },
     { "--test-x Xt.npy", "--test-x", "--test-y" },
     { "--data d.libsvm", "--data", "--x" }, { "--method svm", "--method", "full_kernel", "nystrom", "random_features" },

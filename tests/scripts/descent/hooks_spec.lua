@@ -64,7 +64,7 @@ test("centers: an Index, or drawn by a method", function()
   local alpha, K_J = nystrom_solution(J, targets, lambda)
   local o = { kernel = rbf, p = 6, b = 6, lambda = lambda, centers = J }
   close(whole(last(kbcd.nystrom(X, Y, o)).model[1]:predict(X)), K_J * alpha, 1e-7, "an Index")
-  for _, way in ipairs{ "uniform", "rpcholesky", "leverage" } do
+  for _, way in ipairs{ "uniform", "rpcholesky", "leverage", "kmeanspp" } do
     o.centers, o.p, o.b = way, 10, 10
     local step = last(kbcd.nystrom(X, Y, o))
     local centers = step.model.centers
@@ -118,6 +118,7 @@ test("targets that change between epochs", function()
   local runs = {
     { kbcd.full_kernel, { kernel = rbf, b = 30, partition = "fixed" } }, { kbcd.nystrom, { kernel = rbf, p = 20, b = 20 } },
     { kbcd.random_features, { map = map, b = 5 } }, { kbcd.falkon, { kernel = rbf, p = 20 } },
+    { kbcd.features_cg, { map = map } },
   }
   for i, run in ipairs(runs) do
     local method, o, seen = run[1], run[2], {}
@@ -173,6 +174,7 @@ test("targets that are all zero give a model that is zero", function()
     kbcd.nystrom(X, zero, { kernel = rbf, lambda = 1, p = 20, epochs = 2 }),
     kbcd.random_features(X, zero, { map = map, lambda = 1, epochs = 2 }),
     kbcd.falkon(X, zero, { kernel = rbf, lambda = 1, p = 20, epochs = 2 }),
+    kbcd.features_cg(X, zero, { map = map, lambda = 1, epochs = 2 }),
   } do
     local step = last(steps)
     equal(step.model[1].coefficients:norm(), 0)

@@ -107,7 +107,7 @@ test("fewer rows than ranks", function()
     local function ridged(D) return K * D + D end
     local x = kbcd.conjugate_gradients{ times = ridged, right = own(X, V), distributed = true }:solve()
     close(kbcd.gather(x), kbcd.local_solve(all:to("f64"):add_diagonal(1), V), 1e-5, "pcg")
-    for _, name in ipairs{ "uniform", "rpcholesky", "leverage" } do
+    for _, name in ipairs{ "uniform", "rpcholesky", "leverage", "kmeanspp" } do
       for _, p in ipairs{ 1, 3 } do equal(#kbcd.centers[name](X, p, kernel), p, name) end
     end
   end

@@ -1,0 +1,33 @@
+-- leave_one_out_errors(data, s [, model]): the leave-one-out error of each λ of a run (settings of choices, and the model if
+-- there is one), where rows are neither held out nor given to test; or nil and why not. They are those of the solution, which
+-- a run of few epochs may not have reached.
+
+local kbcd = require "kbcd"
+
+-- Methods whose solution is that of least squares.
+local least_squares = { falkon = true, features_cg = true, full_kernel = true, nystrom = true, random_features = true }
+local most_operations = 2e12  -- of a rank: some ten seconds
+
+local function operations(X, p)
+  return p and 6 * X.n / kbcd.size() * p ^ 2 + 20 * p ^ 3 or 20 * X.n ^ 3
+end
+
+local function centers_of(X, s, model)
+  if model then return model.centers end
+  return s.p and kbcd.centers.uniform(X, s.p, s.kernel, { seed = s.options.seed }) or nil
+end
+
+return function(data, s, model)
+  local X, o = data.X, s.options
+  if not least_squares[s.method] or kbcd[s.method] ~= s.algorithm or (o.gamma or 0) > 0 then
+    return nil, ("%s has no leave-one-out errors in closed form"):format(s.method)
+  end
+  local bytes = 3 * 8 * (s.p or X.n) ^ 2
+  if operations(X, s.p) > most_operations or bytes > kbcd.allreduce_min(kbcd.memory_budget()) then
+    return nil, ("leave-one-out errors of %d %s take too long"):format(s.p or X.n, s.p and "centres or features" or "rows")
+  end
+  local Y = data.task == "classify" and kbcd.labels.one_vs_all(data.y, { classes = data.k, first = 1 }) or data.y
+  local settings = { lambda = o.lambda, map = o.map }
+  if not o.map then settings.kernel, settings.centers = s.kernel, centers_of(X, s, model) end
+  return kbcd.scoring.errors(data.task, kbcd.leave_one_out(X, Y, settings).scores, data.y, "the training rows")
+end
