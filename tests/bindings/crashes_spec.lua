@@ -134,6 +134,13 @@ test("sizes and numbers out of range", function()
     fails(function() kbcd.memory_budget(size) end, "bytes or a text")
     fails(function() require("kbcd.runtime").memory.reserve(size) end, "bytes expected")
   end
+  for _, size in ipairs{ 2 ^ 40, 2 ^ 53 } do
+    fails(function() return kbcd.sparse_sign(5, size) end, "sparse_sign", "more than this machine holds")
+  end
+  fails(function() return kbcd.sparse_sign(2 ^ 30, 1, { nonzeros = 2 ^ 29 }) end, "nonzeros in 1..1000 expected")
+  for _, shares in ipairs{ M.ones(1, 3), { "x" }, setmetatable({ {} }, { __index = error }) } do
+    fails(function() return require("kbcd.runtime").gram_rows(1, shares) end, "gram_rows", "expected")
+  end
   fails(function() require("kbcd.runtime").files.bytes(M.full(1, 1, 0 / 0), "i8") end, "64 bits expected")
 end)
 
