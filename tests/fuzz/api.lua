@@ -27,7 +27,7 @@ local random = require "api.random"
 local values = require "api.values"
 local targets = require "api.targets"
 local make_objects = require "api.objects"
-local meet, allreduce_min, collect = runtime.job.meet, kbcd.allreduce_min, collectgarbage
+local meet, allreduce_min, bcast, collect = runtime.job.meet, kbcd.allreduce_min, kbcd.bcast, collectgarbage
 local several, type_of = kbcd.size() > 1, kbcd.type
 local whole, percent, one_of = random.whole, random.percent, random.one_of
 
@@ -114,12 +114,13 @@ local function attempt(name, f, args, n)
     local seconds = clock() - start
     if nested == 0 and seconds > longest then longest = seconds end
     if nested == 0 and seconds > 20 then fault(name, format("took %.1f s of processor time", seconds)) end
-    if several and nested == 0 then
-      meet("fuzz", "")
-      local good = (...)
-      if allreduce_min(good and 1 or 0) == 0 and good then return check(name, false, "another rank failed") end
-    end
-    return check(name, ...)
+    if not several or nested > 0 then return check(name, ...) end
+    meet("fuzz", "")
+    local good = (...)
+    if allreduce_min(good and 1 or 0) == 1 then return check(name, ...) end
+    -- All ranks go by the message of rank 0, whatever they have: the next try must be the same everywhere.
+    local _, message = check(name, false, good and "another rank failed" or select(2, ...))
+    return false, bcast(message)
   end
   return finish(resume(create(f), unpack(args, 1, n)))  -- callbacks may yield
 end
