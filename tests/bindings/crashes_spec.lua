@@ -112,6 +112,26 @@ test("what a callback releases is kept until the call returns", function()
   fails(function() return D:norm() end, "was released")
 end)
 
+test("a kernel matrix cannot be released by the kernel that fills it", function()
+  local rows = M.randn(60, 5, { seed = 2 })
+  local triangle, message
+  local kernel = kbcd.kernel.custom{ metric = "dot", kappa = function(K)
+    message = select(2, pcall(triangle.release, triangle))
+    return K
+  end }
+  triangle = require("kbcd.runtime").KernelTriangle(kbcd.DataSet(rows), kernel, I.range(1, 60), { tile = 20, group = 1 })
+  local some = M.zeros(40, 5)  -- the rows of tiles 2 and 1
+  some:rows(1, 20):copy(rows:rows(21, 40))
+  some:rows(21, 40):copy(rows:rows(1, 20))
+  local columns = triangle:columns(I{ 2, 1 })
+  spec.close(columns:square(), some * some:t(), 1e-12)
+  assert(message:find("is being computed", 1, true), message)
+  triangle:release()
+  message = nil
+  spec.close(columns:t() * M.eye(60), some * rows:t(), 1e-12)
+  assert(message:find("is being computed", 1, true), message)
+end)
+
 test("sizes and numbers out of range", function()
   for _, size in ipairs{ 2 ^ 53, 2 ^ 40, 2 ^ 31 } do
     fails(function() return M.zeros(size, 0):clone():exp() end, "more than any machine holds")
