@@ -81,8 +81,20 @@ local function record(name, args, n)
   last_call:flush()
 end
 
+-- What later calls may find in a result: its type, and the methods of a table.
+local function kind_of(value)
+  local good, names = pcall(targets.methods, value)
+  return type_of(value) .. (good and type(value) == "table" and concat(names, ",") or "")
+end
+
 local function keep(...)
   local results = { ... }
+  if several then  -- the pools of all ranks are alike, or their sequences part
+    local kinds = {}
+    for i = 1, min(select("#", ...), 3) do kinds[i] = kind_of(results[i]) end
+    local text = concat(kinds, " ")
+    if allreduce_min(bcast(text) == text and 1 or 0) == 0 then return end
+  end
   for i = 1, min(select("#", ...), 3) do
     local kind = type(results[i])
     if kind == "userdata" or kind == "table" or kind == "function" then
