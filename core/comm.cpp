@@ -148,6 +148,11 @@ std::string shapes(const std::vector<Matrix>& matrices) {
   return text;
 }
 
+void require_numbers(const std::vector<Matrix>& matrices) {
+  for (auto& m : matrices)
+    require(!m.released(), "this Matrix ({}) was released; it has no numbers any more", m.shape());
+}
+
 void together(const std::function<void()>& f) {
   std::string message;
   bool failed = false;

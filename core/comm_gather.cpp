@@ -60,6 +60,7 @@ Matrix allgather_counted(const Matrix& mine, const std::vector<Int>& row_counts)
 void bcast(const Matrix& matrix, int root) {
   Timer timer("bcast");
   require(root >= 0 && root < size(), "bcast: a rank in 0..{} expected, got {}", size() - 1, root);
+  require_numbers({matrix});
   Collective here("bcast", [&] { return fmt::format("{} from rank {}", shapes({matrix}), root); });
   dispatch(matrix.dtype(), [&]<class T>() {
     auto packed = pack<T>({matrix});
@@ -121,6 +122,7 @@ std::vector<std::string> alltoall(const std::vector<std::string>& texts) {
 
 Matrix allgather(const Matrix& rows) {
   Timer timer("gather");
+  require_numbers({rows});
   Collective here("gather", [&] { return fmt::format("rows of {} {}", rows.cols(), name(rows.dtype())); });
   // Every rank's rows, columns and type, so that all of them see a difference.
   constexpr int facts = 3;
@@ -154,6 +156,7 @@ Matrix gather_rows(const Matrix& local, const Layout& layout, const Index& rows)
 
 Matrix allgather_owned(const Matrix& mine, const Layout& layout, const Index& rows) {
   Timer timer("gather_rows");
+  require_numbers({mine});
   Collective here("gather_rows", [&] {
     return fmt::format("{} rows of {} {} ({})", rows.size(), mine.cols(), name(mine.dtype()), which(rows));
   });

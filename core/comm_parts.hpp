@@ -79,5 +79,8 @@ void unpack(const std::vector<T>& packed, const std::vector<Matrix>& matrices) {
 }
 
 std::string shapes(const std::vector<Matrix>& matrices);
+// An Error where one was released. Before the collective call: a rank that fails within it leaves the others waiting,
+// or MPI with a buffer that is gone.
+void require_numbers(const std::vector<Matrix>& matrices);
 
 }  // namespace kbcd::comm

@@ -33,6 +33,7 @@ bool is_contiguous(const Matrix& m) {
 
 void allreduce(const std::vector<Matrix>& matrices) {
   Timer timer("allreduce");
+  require_numbers(matrices);
   if (size() == 1) return;
   Collective here("allreduce", [&] { return shapes(matrices); });
   auto reduce = [&]<class T>() {
@@ -79,7 +80,6 @@ struct Request::State {
 
   template <class T>
   void begin(std::vector<T>& packed) {
-    packed = pack<T>(matrices);
     for (Int i = 0; i < static_cast<Int>(packed.size()); i += chunk) {
       requests.emplace_back();
       MPI_Iallreduce(MPI_IN_PLACE, packed.data() + i, static_cast<int>(std::min<Int>(chunk, packed.size() - i)),
@@ -122,7 +122,10 @@ struct Request::State {
 };
 
 Request::Request(std::vector<Matrix> matrices) : state_(std::make_unique<State>()) {
+  require_numbers(matrices);
   Collective here("iallreduce", [&] { return shapes(matrices); });
+  state_->f32 = pack<float>(matrices);  // nothing may fail once MPI has a buffer
+  state_->f64 = pack<double>(matrices);
   state_->matrices = std::move(matrices);
   state_->begin(state_->f32);
   state_->begin(state_->f64);
@@ -132,6 +135,7 @@ Request::Request(const Matrix& symmetric, int root) : state_(std::make_unique<St
   require(symmetric.rows() == symmetric.cols(), "ireduce_symmetric: a square Matrix expected, got {}",
           symmetric.shape());
   require(root >= 0 && root < size(), "ireduce_symmetric: a rank in 0..{} expected, got {}", size() - 1, root);
+  require_numbers({symmetric});
   Collective here("ireduce_symmetric", [&] { return fmt::format("{} to rank {}", shapes({symmetric}), root); });
   if (size() == 1) return;
   state_->matrices = {symmetric};

@@ -23,7 +23,7 @@ void bind_sketch(sol::state_view lua, sol::table kbcd) {
       "this\n"
       "rank's rows of an n x k matrix, is this rank's part of the sum, rows x k (allreduce it); it is the same on any "
       "number of\n"
-      "ranks. options: nonzeros = 8 (at most rows), seed, stream (numbers independent sketches).",
+      "ranks. options: nonzeros = 8 (at most rows, and 1000), seed, stream (numbers independent sketches).",
       [](Int rows, Int n, sol::optional<sol::table> table) {
         Options options("sparse_sign", table, {"nonzeros", "seed", "stream"});
         Int stream = options.get<Int>("stream").value_or(0);

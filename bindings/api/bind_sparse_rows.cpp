@@ -160,9 +160,15 @@ int count_gram(lua_State* L) {
 
 // What gram_matrix stands on: count[group](gram), end_text(training), end_pass(training_texts), end_row(), finish().
 void bind_grams(sol::table kbcd) {
-  kbcd["gram_rows"] = [](sol::this_state L, Int columns, sol::table given) {
+  kbcd["gram_rows"] = [](sol::this_state L, Int columns, sol::object list) {
+    require(list.get_type() == sol::type::table, "gram_rows: a table of shares expected");
+    sol::table given = list;
     std::vector<double> shares;
-    for (std::size_t g = 1; g <= given.size(); ++g) shares.push_back(given.get<double>(g));
+    for (std::size_t g = 1; g <= given.size(); ++g) {
+      auto share = given.raw_get<sol::optional<double>>(g);
+      require(share.has_value(), "gram_rows: share {}: a number expected", g);
+      shares.push_back(*share);
+    }
     auto rows = std::make_shared<GramRows>(columns, shares);
     sol::table table(L, sol::create), count(L, sol::create);
     for (std::size_t g = 0; g < shares.size(); ++g) {

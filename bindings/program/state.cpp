@@ -123,6 +123,10 @@ State::State(bool sandbox) : sandbox_(sandbox) {
 
   std::string path;
   for (auto& folder : script_folders()) path += fmt::format("{0}/?.lua;{0}/?/init.lua;", folder);
+  require(find_script("kbcd/init").has_value(),
+          "the library kbcd/init.lua was not found in the folder 'scripts' beside the program nor in "
+          "'../share/kbcd/scripts' (seen from {}); install it with its scripts, or set KBCD_PATH to their folder",
+          program_folder().string());
   lua_["package"]["path"] = path + lua_["package"]["path"].get<std::string>();
   lua_["os"]["exit"] = make_function(L, &leave);
 

@@ -37,6 +37,24 @@ void each_on_its_thread(bool main_thread_only, Int count, Visit&& visit) {
   if (error) std::rethrow_exception(error);
 }
 
+// While entries are computed: a kernel written in Lua might release the memory that they go to.
+class Busy {
+ public:
+  explicit Busy(bool& busy) : busy_(busy) {
+    require_idle(busy);
+    busy_ = true;
+  }
+  ~Busy() { busy_ = false; }
+  Busy(const Busy&) = delete;
+
+  static void require_idle(bool busy) {
+    require(!busy, "this kernel matrix is being computed: a kernel written in Lua must not use or release it");
+  }
+
+ private:
+  bool& busy_;
+};
+
 }  // namespace
 
 // The products of pieces with v, and their sums: out' of each thread, k x the wanted rows, in f64. Within a piece the
@@ -179,7 +197,7 @@ void KernelTriangle::reserve_groups() {
 }
 
 void KernelTriangle::release() {
-  require(!busy_, "this kernel matrix is being computed: a kernel written in Lua must not use or release it");
+  Busy::require_idle(busy_);
   for (auto& tile : tiles_) {
     tile.slab = Matrix();
     tile.halves.reset();
@@ -349,14 +367,9 @@ Matrix KernelTriangle::product(const Matrix& all, const std::vector<Int>& wanted
 
 Matrix KernelTriangle::product(const Matrix& v, const std::vector<Int>& wanted) {
   require(v.rows() == rows(), "KernelMatrix * V: V must have {} rows, got {}", rows(), v.shape());
-  require(!busy_, "this kernel matrix is being computed: a kernel written in Lua must not use or release it");
+  Busy busy(busy_);
   reserve_groups();
   Matrix all = comm::allgather(v.contiguous(DType::f64));
-  busy_ = true;
-  struct Idle {
-    bool& busy;
-    ~Idle() { busy = false; }
-  } idle{busy_};
   return dispatch(x_.dtype(), [&]<class T>() { return product<T>(all, wanted); });
 }
 
@@ -385,6 +398,7 @@ Matrix KernelTriangle::rows_times(const Index& tiles, const Matrix& v) {
 Matrix KernelTriangle::square(const Index& tiles) {
   require(stays(), "KernelTriangle: square: the kernel matrix does not fit the memory budget");
   Timer timer("triangle square");
+  Busy busy(busy_);
   auto list = checked(tiles);
   std::vector<Int> first(this->tiles(), -1);
   Int size = 0;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/elementwise.hpp"
+#include "core/memory.hpp"
 #include "core/random.hpp"
 #include "core/timers.hpp"
 
@@ -14,10 +15,15 @@ SparseSign::SparseSign(Int rows, Int n, Int nonzeros, std::uint64_t seed, std::u
     : rows_(rows), layout_(comm::layout(n)), nonzeros_(nonzeros) {
   require(n >= 1 && rows >= 1 && rows <= std::numeric_limits<std::int32_t>::max(),
           "sparse_sign: at least one row and one column expected, got {}x{}", rows, n);
-  require(nonzeros >= 1 && nonzeros <= rows, "sparse_sign: nonzeros in 1..{} expected, got {}", rows, nonzeros);
+  constexpr Int most = 1000;  // a column takes the square of them
+  require(nonzeros >= 1 && nonzeros <= std::min(rows, most), "sparse_sign: nonzeros in 1..{} expected, got {}",
+          std::min(rows, most), nonzeros);
   Random random(seed, Stream::sketch, stream);
   Int first = layout_.first(comm::rank()), count = layout_.count(comm::rank());
+  require(count <= static_cast<Int>(memory::available() / sizeof(entries_[0])) / nonzeros,
+          "sparse_sign: {} columns of {} nonzeros are more than this machine holds", count, nonzeros);
   entries_.resize(count * nonzeros);
+  memory::notify(entries_.size() * sizeof(entries_[0]));
   // Floyd's sample of m of s rows: for j = s − m .. s − 1, one of 0..j, or j itself where that is taken.
   parallel_for(count, count * nonzeros * 32, [&](Int i) {
     std::int32_t *own = entries_.data() + i * nonzeros, *end = own;

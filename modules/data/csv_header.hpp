@@ -13,6 +13,10 @@ inline std::string lower(std::string_view field) {
   return text;
 }
 
+inline bool is_whole_number(std::string_view field) {
+  return !field.empty() && field.find_first_not_of("0123456789") == field.npos;
+}
+
 // A malformed number, such as 1.2.3, or NaN or Inf.
 inline bool is_failed_number(std::string_view field) {
   std::string text = lower(field);
@@ -43,31 +47,40 @@ inline bool begins_like_number(std::string_view field) {
 // The name of a pixel, row by column, as tables of pictures have it: 28x28 (but 0x10 is a number).
 inline bool is_pixel(std::string_view field) {
   std::size_t cross = field.find('x');
-  auto whole = [](std::string_view text) {
-    return !text.empty() && text[0] != '0' && text.find_first_not_of("0123456789") == text.npos;
-  };
+  auto whole = [](std::string_view text) { return is_whole_number(text) && text[0] != '0'; };
   return cross != field.npos && whole(field.substr(0, cross)) && whole(field.substr(cross + 1));
+}
+
+// Whole numbers that count columns, as names do: 0,1,2 or 2019,2020; not 5,5,0.
+inline bool count_up(const std::vector<double>& numbers) {
+  for (std::size_t i = 1; i < numbers.size(); ++i)
+    if (numbers[i] != numbers[i - 1] + 1) return false;
+  return true;
 }
 
 // A header has a name in a column that has a number in the next row. It has no fractions, and nothing in place of a
 // number: a first row with a malformed number must be an error, not a header. Where as many fields look like a number
-// that is misspelt as like a name, somebody has to say what the line is.
+// that is misspelt as like a name, or most are whole numbers that do not count up, somebody has to say what the line
+// is.
 inline bool looks_like_header(const std::vector<std::string_view>& first, const std::vector<std::string_view>& second,
                               const std::string& path, Int line) {
   Int names = 0, doubtful = 0, column = 0;
+  std::vector<double> numbers;
   for (std::size_t j = 0; j < first.size(); ++j) {
-    bool whole = first[j].find_first_not_of("0123456789") == first[j].npos;
-    if (whole) continue;
+    if (is_whole_number(first[j])) numbers.push_back(whole_number_text(first[j]).value_or(0));
+    if (first[j].empty() || is_whole_number(first[j])) continue;
     if (whole_number_text(first[j]) || is_failed_number(first[j]) || stands_for_nothing(first[j])) return false;
     if (j >= second.size() || !whole_number_text(second[j])) continue;
     if (begins_like_number(first[j]) && !is_pixel(first[j])) {
       ++doubtful;
       column = static_cast<Int>(j);
     } else {
+      if (names == 0 && doubtful == 0) column = static_cast<Int>(j);
       ++names;
     }
   }
-  require(doubtful == 0 || names > doubtful,
+  bool mostly_data = names > 0 && static_cast<Int>(numbers.size()) > names && !count_up(numbers);
+  require((doubtful == 0 || names > doubtful) && !mostly_data,
           "{}: line {}, column {}: {} is no number, and hardly the name of a column; correct it, or say with header = "
           "true that the line names the columns (--header yes), with header = false that it does not (--header no)",
           path, line, column + 1, shown(first[column]));

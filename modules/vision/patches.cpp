@@ -5,6 +5,7 @@
 
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
+#include "core/memory.hpp"
 #include "core/random.hpp"
 
 namespace kbcd::vision {
@@ -46,6 +47,8 @@ void copy_patch(const float* picture, const ImageShape& shape, Int size, Int top
 Matrix random_patches(const Images& images, Int count, Int size, std::uint64_t seed) {
   require_fits(images.shape(), size);
   require(count >= 1, "patches: count >= 1 expected, got {}", count);
+  require(count <= static_cast<Int>(memory::available() / sizeof(Int)), "patches: {} are more than this machine holds",
+          count);
   auto& shape = images.shape();
   Random random(seed, Stream::patch);
   auto below = [&](Int bound, Int j, std::uint32_t s) { return static_cast<Int>(random.below(bound, j, s)); };
@@ -70,7 +73,8 @@ Matrix all_patches(const Images& images, Int local, Int size) {
   auto& shape = images.shape();
   require(local >= 0 && local < images.local_n(), "patches: a picture in 1..{} of this rank expected, got {}",
           images.local_n(), local + 1);
-  Matrix patches(places(shape, size), size * size * shape.channels, DType::f32);
+  Int count = places(shape, size);  // checks the size
+  Matrix patches(count, size * size * shape.channels, DType::f32);
   std::vector<float> picture(shape.size());
   images.read(local, picture.data());
   Int across = shape.width - size + 1;

@@ -177,6 +177,10 @@ test("an installed kbcd works from any directory", function()
   has(succeeds(installed([[-e 'print(require("kbcd").full_kernel)']])).out, "algorithm full_kernel: ")
   has(succeeds(installed([[-e 'print(package.searchpath("kbcd", package.path))']])).out, "prefix/share/kbcd")
   has(refuses(installed("nosuchcommand")).err, "demo")
+  local moved = refuses("mv prefix/bin/kbcd . && $clean ./kbcd -e 'print(1)'", "kbcd/init.lua was not found", tmp,
+    "KBCD_PATH")
+  assert(not moved.err:find("sol:", 1, true), moved.err)
+  succeeds("KBCD_PATH=prefix/share/kbcd/scripts $clean ./kbcd -e 'print(1)'", "1\n")
 end)
 
 shell.finish()

@@ -112,6 +112,26 @@ test("what a callback releases is kept until the call returns", function()
   fails(function() return D:norm() end, "was released")
 end)
 
+test("a kernel matrix cannot be released by the kernel that fills it", function()
+  local rows = M.randn(60, 5, { seed = 2 })
+  local triangle, message
+  local kernel = kbcd.kernel.custom{ metric = "dot", kappa = function(K)
+    message = select(2, pcall(triangle.release, triangle))
+    return K
+  end }
+  triangle = require("kbcd.runtime").KernelTriangle(kbcd.DataSet(rows), kernel, I.range(1, 60), { tile = 20, group = 1 })
+  local some = M.zeros(40, 5)  -- the rows of tiles 2 and 1
+  some:rows(1, 20):copy(rows:rows(21, 40))
+  some:rows(21, 40):copy(rows:rows(1, 20))
+  local columns = triangle:columns(I{ 2, 1 })
+  spec.close(columns:square(), some * some:t(), 1e-12)
+  assert(message:find("is being computed", 1, true), message)
+  triangle:release()
+  message = nil
+  spec.close(columns:t() * M.eye(60), some * rows:t(), 1e-12)
+  assert(message:find("is being computed", 1, true), message)
+end)
+
 test("sizes and numbers out of range", function()
   for _, size in ipairs{ 2 ^ 53, 2 ^ 40, 2 ^ 31 } do
     fails(function() return M.zeros(size, 0):clone():exp() end, "more than any machine holds")
@@ -133,6 +153,13 @@ test("sizes and numbers out of range", function()
   for _, size in ipairs{ 1 / 0, 0 / 0, -1, 1e300 } do
     fails(function() kbcd.memory_budget(size) end, "bytes or a text")
     fails(function() require("kbcd.runtime").memory.reserve(size) end, "bytes expected")
+  end
+  for _, size in ipairs{ 2 ^ 40, 2 ^ 53 } do
+    fails(function() return kbcd.sparse_sign(5, size) end, "sparse_sign", "more than this machine holds")
+  end
+  fails(function() return kbcd.sparse_sign(2 ^ 30, 1, { nonzeros = 2 ^ 29 }) end, "nonzeros in 1..1000 expected")
+  for _, shares in ipairs{ M.ones(1, 3), { "x" }, setmetatable({ {} }, { __index = error }) } do
+    fails(function() return require("kbcd.runtime").gram_rows(1, shares) end, "gram_rows", "expected")
   end
   fails(function() require("kbcd.runtime").files.bytes(M.full(1, 1, 0 / 0), "i8") end, "64 bits expected")
 end)

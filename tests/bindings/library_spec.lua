@@ -172,6 +172,21 @@ test("sums, broadcasts and gathers over the ranks", function()
   fails(function() return kbcd.gather(1) end, "gather", "argument 1 (A)", "Matrix expected, got 1")
 end)
 
+test("a Matrix that one rank released is an error before any rank waits for its numbers", function()
+  local gone, singles = Matrix.ones(2, 2), Matrix.ones(500, 3, "f32")
+  gone:release()
+  local function with_another(A) return kbcd.iallreduce(singles, A) end
+  local function to_first(A) return kbcd.ireduce_symmetric(A, 0) end
+  for number, call in ipairs{ kbcd.allreduce, kbcd.bcast, kbcd.gather, with_another, to_first } do
+    fails(function() return call(gone) end, "was released")
+    local good, message = pcall(call, rank == 0 and gone or Matrix.ones(2, 2))
+    equal(good, false, number .. ": " .. tostring(message))
+    runtime.job.meet("the next call", "")
+    equal(kbcd.allreduce(1), size, number)
+  end
+  equal(singles:sum(), 1500)
+end)
+
 test("factors and local_solve", function()
   local A, B = Matrix.randn(8, 5, { seed = 1 }), Matrix.randn(5, 2, { seed = 2 })
   local H = (A:t() * A):add_diagonal(1)

@@ -27,7 +27,7 @@ local random = require "api.random"
 local values = require "api.values"
 local targets = require "api.targets"
 local make_objects = require "api.objects"
-local meet, allreduce_min, collect = runtime.job.meet, kbcd.allreduce_min, collectgarbage
+local meet, allreduce_min, bcast, collect = runtime.job.meet, kbcd.allreduce_min, kbcd.bcast, collectgarbage
 local several, type_of = kbcd.size() > 1, kbcd.type
 local whole, percent, one_of = random.whole, random.percent, random.one_of
 
@@ -81,8 +81,20 @@ local function record(name, args, n)
   last_call:flush()
 end
 
+-- What later calls may find in a result: its type, and the methods of a table.
+local function kind_of(value)
+  local good, names = pcall(targets.methods, value)
+  return type_of(value) .. (good and type(value) == "table" and concat(names, ",") or "")
+end
+
 local function keep(...)
   local results = { ... }
+  if several then  -- the pools of all ranks are alike, or their sequences part
+    local kinds = {}
+    for i = 1, min(select("#", ...), 3) do kinds[i] = kind_of(results[i]) end
+    local text = concat(kinds, " ")
+    if allreduce_min(bcast(text) == text and 1 or 0) == 0 then return end
+  end
   for i = 1, min(select("#", ...), 3) do
     local kind = type(results[i])
     if kind == "userdata" or kind == "table" or kind == "function" then
@@ -114,12 +126,13 @@ local function attempt(name, f, args, n)
     local seconds = clock() - start
     if nested == 0 and seconds > longest then longest = seconds end
     if nested == 0 and seconds > 20 then fault(name, format("took %.1f s of processor time", seconds)) end
-    if several and nested == 0 then
-      meet("fuzz", "")
-      local good = (...)
-      if allreduce_min(good and 1 or 0) == 0 and good then return check(name, false, "another rank failed") end
-    end
-    return check(name, ...)
+    if not several or nested > 0 then return check(name, ...) end
+    meet("fuzz", "")
+    local good = (...)
+    if allreduce_min(good and 1 or 0) == 1 then return check(name, ...) end
+    -- All ranks go by the message of rank 0, whatever they have: the next try must be the same everywhere.
+    local _, message = check(name, false, good and "another rank failed" or select(2, ...))
+    return false, bcast(message)
   end
   return finish(resume(create(f), unpack(args, 1, n)))  -- callbacks may yield
 end

@@ -1,6 +1,7 @@
 -- objects.lua: one good object of each type, of several shapes, for the pool to start with.
 
 local kbcd = require "kbcd"
+local runtime = require "kbcd.runtime"
 
 local function write(name, text)
   if kbcd.rank() == 0 then
@@ -40,6 +41,10 @@ return function(seed)
   for _, kernel in ipairs{ rbf, own } do
     add(function() return kbcd.KernelBlock(X, I{ 1, 4 }, kernel) end)
     add(function() return kbcd.KernelBlock(Z, I{ 2, 3 }, kernel, { keep = "f16" }) end)
+  end
+  for _, kernel in ipairs{ rbf, own } do
+    local triangle = runtime.KernelTriangle(X, kernel, I{ 3, 1, 2, 6, 5, 4 }, { tile = 2, group = 2 })
+    add(function() return triangle, triangle:columns(I{ 2, 1 }), triangle:columns(I{ 3 }):t() end)
   end
   add(function() return kbcd.RandomFeaturesBlock(X, I.range(1, 4), map), kbcd.RandomFeaturesBlock(X, I{ 1, 2 }, own_map) end)
   local selector = kbcd.Selector(6, I{ 1, 3 })

@@ -63,16 +63,20 @@ for name in next, runtime.docs do
 end
 sorted(names)
 
-local skipped = { new = true, ptr = true, class_cast = true, class_check = true }
+-- lines: of a file of Lua, with a count of bytes that Lua cannot hold, which is its own error.
+local skipped = { new = true, ptr = true, class_cast = true, class_check = true, lines = true }
+-- Of the parser of a command, which ends the program by design: in the sandbox, os.exit of the library cannot be replaced.
+local leaves = not debug.getmetatable and { error = true, fail = true, parse = true } or {}
 local methods_of = {}
 
 -- The names of the methods and fields of an object.
 local function methods(object)
   local kind = type(object) == "userdata" and type_of(object) or "table"
   if kind == "table" then
-    local keys = {}
+    local keys, is_parser = {}, rawget(object, "fail") ~= nil
     for key, value in next, object do
-      if type(key) == "string" and type(value) == "function" then keys[#keys + 1] = key end
+      local left = is_parser and leaves[key]
+      if type(key) == "string" and type(value) == "function" and not left then keys[#keys + 1] = key end
     end
     local meta = metatable_of(object)
     local index = type(meta) == "table" and meta.__index

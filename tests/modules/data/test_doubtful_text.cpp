@@ -41,12 +41,20 @@ BOOST_AUTO_TEST_CASE(a_first_line_of_misspelt_numbers_is_no_header) {
   }
   BOOST_TEST(has(refused("1_000\n2\n3\n", {}), "line 1, column 1"));
   BOOST_TEST(has(refused("x,1d5\n3,4\n", {}), "header = true"));
+  for (const char* line : {"l5,3,3", "7,O,0", "3,0,x1", "12345678901234567890,x,1"}) {
+    std::string content = std::string(line) + "\n3,4,5\n6,7,8\n", message = refused(content);
+    BOOST_TEST(has(message, "line 1, column"), line << message);
+    BOOST_TEST(has(message, "header = true"), line << message);
+    BOOST_TEST(rows_of_csv(content, {{"header", true}}) == 2, line);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(names_are_still_a_header) {
   for (const char* line :
        {"a,b", "a,2020", "x1,y2", "\"a\",\"b\"", ",b", "\u00E4,b", "a_1,b_2", "_1,b", "\u6E29\u5EA61,b"})
     BOOST_TEST(rows_of_csv(std::string(line) + "\n3,4\n5,6\n") == 2, line);
+  for (const char* line : {"0,1,y", "country,1990,1991", "a,b,7"})
+    BOOST_TEST(rows_of_csv(std::string(line) + "\n3,4,5\n") == 1, line);
   BOOST_TEST(rows_of_csv("id,name,2020_sales\n1,2,3\n") == 1);  // more names than doubts
   auto classes = load(File("3d,1,2\n2d,3,4\n", false, ".csv").path, {{"label", 1}}).classes;
   BOOST_TEST(classes == (std::vector<std::string>{"2d", "3d"}));

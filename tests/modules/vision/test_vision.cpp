@@ -195,6 +195,8 @@ BOOST_AUTO_TEST_CASE(patches_are_pieces_of_pictures_at_random_places) {
     BOOST_TEST(all.get(7, 17) == pixel(pixels, shape, images.first() + i, 3, 5, 1));
   }
   BOOST_CHECK_EXCEPTION(random_patches(images, 4, 6, 7), Error, mentions("5x6x2"));
+  BOOST_CHECK_EXCEPTION(random_patches(images, Int{1} << 50, 3, 7), Error, mentions("more than this machine holds"));
+  if (images.local_n() > 0) BOOST_CHECK_EXCEPTION(all_patches(images, 0, Int{1} << 36), Error, mentions("5x6x2"));
 }
 
 // This rank's view `local` is that crop of picture i.
