@@ -20,7 +20,7 @@ local function residual(set, model, lambda)
   return math.sqrt(kbcd.allreduce(R:norm() ^ 2) / kbcd.allreduce(set.Y:norm() ^ 2))
 end
 
--- The seconds of each epoch of block descent, and the last step.
+-- The seconds of each epoch of block descent, and the residual after the last.
 local function descent(set, b, epochs, partition)
   local seconds, before, last = {}, 0, nil
   for step in kbcd.full_kernel(set.X, set.Y, { kernel = kernel, lambda = data.lambda, b = b, epochs = epochs,
@@ -31,7 +31,7 @@ local function descent(set, b, epochs, partition)
     end
     last = step
   end
-  return seconds, last
+  return seconds, residual(set, last.model, data.lambda)
 end
 
 -- The middle of the epochs after the first.
@@ -58,12 +58,8 @@ return function(bench)
   if 4 * entries / kbcd.size() > 0.8 * kbcd.memory_budget() then
     return bench.skip("solvers", ("--memory of %.0f GB for the kernel"):format(5 * entries / kbcd.size() / 1e9))
   end
-  local fixed, fixed_last = descent(set, b, epochs, "fixed")
-  local fixed_residual = residual(set, fixed_last.model, data.lambda)
-  fixed_last = nil
-  local regrouped, last = descent(set, b, epochs, "regrouped")
-  local regrouped_residual = residual(set, last.model, data.lambda)
-  last = nil
+  local fixed, fixed_residual = descent(set, b, epochs, "fixed")
+  local regrouped, regrouped_residual = descent(set, b, epochs, "regrouped")
   bench.add{ group = "solvers", name = ("regrouped, residual after %d epochs"):format(epochs),
     value = regrouped_residual / fixed_residual, unit = "of fixed blocks'", bar = 0.1, at_most = true,
     note = ("%.2g and %.2g"):format(regrouped_residual, fixed_residual) }
