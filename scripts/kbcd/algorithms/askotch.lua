@@ -66,4 +66,4 @@ return kbcd.algorithm("askotch", {
       z:copy(alpha):add((v - alpha):cmul(a))
     end,
   }
-end)
+end, { least_squares = true })

@@ -46,4 +46,4 @@ return kbcd.algorithm("cdpp", {
       tune(R)
     end,
   }
-end)
+end, { least_squares = true })

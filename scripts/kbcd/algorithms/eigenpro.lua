@@ -50,4 +50,4 @@ return kbcd.algorithm("eigenpro", {
       alpha:add(S_S * (E * (E:t() * (K_SB * g)):cmul(d)))
     end,
   }
-end)
+end, { least_squares = true })

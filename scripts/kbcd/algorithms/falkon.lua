@@ -68,4 +68,4 @@ return kbcd.algorithm("falkon", {
   kernel = "kernel",
   p = { "count", "the number of centres", default = function(X) return math.min(8192, X.n) end },
   b = false, epochs = 20,
-}, setup)
+}, setup, { least_squares = true })

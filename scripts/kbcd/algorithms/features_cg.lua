@@ -60,4 +60,4 @@ return kbcd.algorithm("features_cg", {
     end,
     fitted = function(A) return lambda:each(Y) - A end,
   }
-end)
+end, { least_squares = true })

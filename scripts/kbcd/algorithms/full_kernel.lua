@@ -56,4 +56,4 @@ return kbcd.algorithm("full_kernel", {
       return Delta
     end,
   }
-end, { up_to = 60000 })
+end, { least_squares = true, up_to = 60000 })

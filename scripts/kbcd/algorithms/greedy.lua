@@ -38,4 +38,4 @@ return kbcd.algorithm("greedy", {
     end,
     fitted = function(E) return lambda:each(Y) - E - nl * alpha end,
   }
-end)
+end, { least_squares = true })

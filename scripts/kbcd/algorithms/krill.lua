@@ -23,4 +23,4 @@ end
 return kbcd.algorithm("krill", {
   "KRILL: kernel regression on p of the rows as centres, by conjugate gradients preconditioned by a sketch",
   kernel = "kernel", b = false, epochs = 20, p = kbcd.falkon.declared.p,
-}, function(X, Y, o, run) return kbcd.falkon.setup(X, Y, o, run, sketched) end)
+}, function(X, Y, o, run) return kbcd.falkon.setup(X, Y, o, run, sketched) end, { least_squares = true })

@@ -73,4 +73,4 @@ return kbcd.algorithm("landmarks", {
     end,
     fitted = function() return lambda:each(Y) - nl * alpha end,  -- of the landmarks and of a block, after its step
   }
-end)
+end, { least_squares = true })

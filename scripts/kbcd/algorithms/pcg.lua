@@ -58,4 +58,4 @@ return kbcd.algorithm("pcg", {
     fitted = function(E) return lambda:each(Y) - E - nl * alpha end,
     targets_changed = cg.restart,
   }
-end, { solver = kbcd.conjugate_gradients })
+end, { least_squares = true, solver = kbcd.conjugate_gradients })

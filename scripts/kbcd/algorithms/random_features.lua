@@ -29,4 +29,4 @@ return kbcd.algorithm("random_features", {
     end,
     fitted = function(R) return lambda:each(Y) - R end,
   }
-end)
+end, { least_squares = true })

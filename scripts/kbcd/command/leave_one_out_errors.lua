@@ -4,8 +4,6 @@
 
 local kbcd = require "kbcd"
 
--- Methods whose solution is that of least squares.
-local least_squares = { falkon = true, features_cg = true, full_kernel = true, nystrom = true, random_features = true }
 local most_operations = 2e12  -- of a rank: some ten seconds
 
 local function operations(X, p)
@@ -14,12 +12,12 @@ end
 
 local function centers_of(X, s, model)
   if model then return model.centers end
-  return s.p and kbcd.centers.uniform(X, s.p, s.kernel, { seed = s.options.seed }) or nil
+  return s.p and kbcd.centers[s.options.centers or "uniform"](X, s.p, s.kernel, { seed = s.options.seed }) or nil
 end
 
 return function(data, s, model)
   local X, o = data.X, s.options
-  if not least_squares[s.method] or kbcd[s.method] ~= s.algorithm or (o.gamma or 0) > 0 then
+  if not s.algorithm.least_squares or (o.gamma or 0) > 0 then
     return nil, ("%s has no leave-one-out errors in closed form"):format(s.method)
   end
   local bytes = 3 * 8 * (s.p or X.n) ^ 2
