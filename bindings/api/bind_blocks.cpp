@@ -3,7 +3,7 @@
 #include "core/blas.hpp"
 #include "core/elementwise.hpp"
 #include "modules/blocks/block.hpp"
-#include "modules/blocks/kernel_triangle.hpp"
+#include "modules/blocks/kernel_columns.hpp"
 #include "modules/blocks/selector.hpp"
 
 namespace kbcd {

@@ -1,6 +1,6 @@
 // KernelTriangle and its columns against the naive kernel matrix: kept, in part or not at all, in f16, with scales,
 // dense and sparse, with ragged tiles and more tiles than rows of a rank.
-#include "modules/blocks/kernel_triangle.hpp"
+#include "modules/blocks/kernel_columns.hpp"
 #include "tests/support/block_examples.hpp"
 
 namespace kbcd::tests {
