@@ -100,7 +100,7 @@ local function complete(groups, about, ranks)
   equal(#groups.blocks, 2 * 2 * 3 + 2, "two sorts, three shapes, with and without products; text")
   equal(#groups.gram, 4)
   equal(#groups.lambdas, 3)
-  equal(#groups.solvers, 4, "regrouped blocks, and pcg for two lambdas")
+  equal(#groups.solvers, 5, "regrouped blocks twice, two lambdas, an iteration")
   equal(#groups.timit, 1)
   equal(groups.plugin["Nyström as a user's file"].bar, 1.03)
   local saved = groups.checkpoint["full kernel, one every 60 s"]
