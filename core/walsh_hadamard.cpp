@@ -19,15 +19,12 @@ template <class T>
 struct Lanes {
   static constexpr int count = bytes / sizeof(T);
   typedef T Vector __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
-  using Number = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-  typedef Number Places __attribute__((vector_size(bytes)));
 
   // v'(l) = v(l) + v(l ^ step) where l has not that bit, else v(l ^ step) − v(l).
   template <int step, std::size_t... l>
   [[gnu::always_inline]] static void stage(Vector& v, std::index_sequence<l...>) {
-    constexpr Places partner = {static_cast<Number>(l ^ step)...};
     constexpr Vector sign = {(l & step ? T(-1) : T(1))...};
-    v = __builtin_shuffle(v, partner) + sign * v;
+    v = __builtin_shufflevector(v, v, (l ^ step)...) + sign * v;
   }
   [[gnu::always_inline]] static void within(Vector& v) {  // all stages within a vector
     constexpr std::make_index_sequence<count> all;
