@@ -13,16 +13,24 @@
 namespace kbcd {
 namespace {
 
-// visit(thread, i) for i in [0, count), i always on thread i mod t, so that a thread's sums are the same from run to
-// run.
-template <class Visit>
-void each_on_its_thread(bool main_thread_only, Int count, Visit&& visit) {
+// visit(thread, i) for i in [0, count): each thread has a range of about the same cost, always the same one, so that
+// its sums are the same from run to run. (Two threads that fill neighbouring rows would both clear the pages that they
+// share.)
+template <class Cost, class Visit>
+void each_on_its_thread(bool main_thread_only, Int count, Cost&& cost, Visit&& visit) {
+  double total = 0;
+  for (Int i = 0; i < count; ++i) total += static_cast<double>(cost(i));
+  total = std::max(total, 1.0);
   int threads = main_thread_only ? 1 : thread_count();
   std::exception_ptr error;
   std::mutex mutex;
   auto work = [&](int thread) {
     try {
-      for (Int i = thread; i < count; i += threads) visit(thread, i);
+      double before = 0;
+      for (Int i = 0; i < count; ++i) {
+        if (std::min(threads - 1, static_cast<int>(before / total * threads)) == thread) visit(thread, i);
+        before += static_cast<double>(cost(i));
+      }
     } catch (...) {
       std::lock_guard lock(mutex);
       error = std::current_exception();
@@ -159,7 +167,8 @@ void KernelTriangle::compute(Int group, Visit&& visit) {
   bool alone = source->main_thread_only();
   std::vector<Matrix> buffers(alone ? 1 : thread_count());
   std::vector<double> seconds(buffers.size());
-  each_on_its_thread(alone, static_cast<Int>(panels.size()), [&](int thread, Int i) {
+  auto cost = [&](Int i) { return panels[i].count * panels[i].cols; };
+  each_on_its_thread(alone, static_cast<Int>(panels.size()), cost, [&](int thread, Int i) {
     auto& buffer = buffers[thread];
     auto& panel = panels[i];
     double start = now();
@@ -269,15 +278,12 @@ Matrix KernelTriangle::product(const Matrix& all, const std::vector<Int>& wanted
     });
   }
   std::vector<Matrix> buffers(thread_count());
-  Int count = static_cast<Int>(in_memory.size()), threads = thread_count();
-  // Each thread reads one after the other.
-  each_on_its_thread(false, threads, [&](int thread, Int part) {
-    buffers[thread] = half_buffer<T>();
-    for (Int i = part * count / threads; i < (part + 1) * count / threads; ++i) {
-      auto& piece = in_memory[i];
-      if (tiles_[piece.s].own_count > 0)
-        products.add(thread, piece, 0, stored<T>(piece.s, piece.u, buffers[thread].template view<T>()));
-    }
+  for (auto& buffer : buffers) buffer = half_buffer<T>();
+  auto cost = [&](Int i) { return tiles_[in_memory[i].s].own_count; };
+  each_on_its_thread(false, static_cast<Int>(in_memory.size()), cost, [&](int thread, Int i) {
+    auto& piece = in_memory[i];
+    if (tiles_[piece.s].own_count > 0)
+      products.add(thread, piece, 0, stored<T>(piece.s, piece.u, buffers[thread].template view<T>()));
   });
   return products.total();
 }
