@@ -3,8 +3,8 @@
 -- The model's rows, centres or features are partitioned at random into blocks of o.b, once (o.partition = "fixed") or anew
 -- each epoch ("fresh"), or in order for a feature map that computes neighbours together, and the blocks are visited in a
 -- random order: of each epoch, or one for all (order = "fixed").
--- "regrouped": the tiles of model.triangle are in random groups of eight, anew each epoch; those of the first
--- epoch are in the order in which the triangle of tiles is computed.
+-- "regrouped": a block is a random group of the tiles of model.triangle, anew each epoch; in the first epoch, the tiles are
+-- in the order in which the triangle is computed.
 --
 -- A block is a table: I (the Index), number (identifies it within its partition), epoch, done (its place in the
 -- epoch), place (that in the first epoch of its partition), later() (all that is visited after it in this epoch, an Index)
