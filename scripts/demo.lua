@@ -35,6 +35,7 @@ local function default(option, value)
   words[#words + 1] = option
   words[#words + 1] = value
 end
+default("--methods", "full_kernel,nystrom,random_features,falkon")  -- all of them would take many minutes
 default("--rows", "20000")
 if has_p() then default("--p", "1024,4096") end
 if not given("-o") then default("--output", "demo") end
