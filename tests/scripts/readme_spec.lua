@@ -1,5 +1,5 @@
 -- ranks: 1
--- Every README.md is true: its Lua blocks run, the transcript of the prompt is what the prompt prints, its links lead to
+-- Every page of the manual (*.md) is true: its Lua blocks run, the transcript of the prompt is what the prompt prints, its links lead to
 -- files. A block that returns an algorithm is trained in the program: by train, compare and predict.
 
 local kbcd = require "kbcd"
@@ -16,7 +16,7 @@ local function read(path)
 end
 
 local readmes = {}  -- path -> text
-local find = ("cd '%s' && find . -name README.md -not -path './build*' -not -path './.*'"):format(source)
+local find = ("cd '%s' && find . -name '*.md' -not -path './build*' -not -path './.*'"):format(source)
 for path in io.popen(find):lines() do
   path = path:gsub("^%./", "")
   readmes[path] = read(source .. "/" .. path)

@@ -12,10 +12,9 @@ local Matrix, Selector, allreduce = kbcd.Matrix, kbcd.Selector, kbcd.allreduce
 
 return kbcd.algorithm("greedy", {
   "greedy blocks: the exact kernel machine by block descent, the block with the largest residual next",
-  kernel = "kernel", epochs = 20,
+  kernel = "kernel", partition = { choices = { "fixed", "fresh" } }, epochs = 20,
 }, function(X, Y, o, run)
   local n, lambda, nl = X.n, o.lambda, X.n * o.lambda
-  if o.partition == "regrouped" then error('greedy: partition = "fixed" or "fresh" expected: it keeps no triangle', 0) end
   local alpha = run.kernel_model(o.kernel).coefficients
   local R = run.distributed("R", lambda:each(Y))
 

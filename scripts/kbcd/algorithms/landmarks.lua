@@ -17,11 +17,10 @@ local Matrix, Index, Selector, allreduce = kbcd.Matrix, kbcd.Index, kbcd.Selecto
 
 return kbcd.algorithm("landmarks", {
   "landmark elimination: the exact kernel machine by block Gauss-Seidel, each block together with d landmarks",
-  kernel = "kernel", partition = "fresh",
+  kernel = "kernel", partition = { choices = { "fresh", "fixed" } },
   d = { "count", "the number of landmarks", default = function(X, o) return math.min(o.b or 2048, X.n) end },
 }, function(X, Y, o, run)
   local n, d, lambda, nl = X.n, o.d, o.lambda, X.n * o.lambda
-  if o.partition == "regrouped" then error('landmarks: partition = "fresh" or "fixed" expected: it keeps no triangle', 0) end
   if d > n then error(("landmarks: d = %d is larger than n = %d"):format(d, n), 0) end
   local b = math.min(o.b or 2048, n)
   local model = run.kernel_model(o.kernel, nil,

@@ -31,6 +31,19 @@ local function has_kind(algorithms, kind)
   return false
 end
 
+local function contains(list, value)
+  for _, other in ipairs(list) do if other == value then return true end end
+  return false
+end
+
+-- A choice that takes the values of both.
+local function widened(entry, other)
+  local all = { unpack(entry.choices) }
+  for _, value in ipairs(other.choices) do if not contains(all, value) then all[#all + 1] = value end end
+  if #all == #entry.choices then return entry end
+  return setmetatable({ choices = all, about = #other.choices == #all and other.about or entry.about }, { __index = entry })
+end
+
 -- The options of all methods by name: { name, entry, owners }, those of one kind together.
 local function merged(algorithms)
   local list, by_name = {}, {}
@@ -49,17 +62,24 @@ local function merged(algorithms)
         by_name[name], list[#list + 1] = by_name[name] or same, same
       end
       same.owners[#same.owners + 1] = algorithm
+      if entry.kind == "choice" then same.entry = widened(same.entry, entry) end
     end
   end
   return list
 end
 
--- The methods whose help lists the flag.
-local function owners_text(flag)
+-- Whether a method that has the flag takes the value: of a choice, it may have fewer than others.
+local function takes(flag, owner, value)
+  local entry = owner.schema[flag.name]
+  return value == nil or not entry or entry.kind ~= "choice" or contains(entry.choices, value)
+end
+
+-- The methods whose help lists the flag, or this value of it.
+local function owners_text(flag, value)
   local names = {}
   for _, owner in ipairs(flag.owners) do
     local entry = owner.schema[flag.name]
-    if not (entry and entry.unlisted) then names[#names + 1] = owner.name end
+    if not (entry and entry.unlisted) and takes(flag, owner, value) then names[#names + 1] = owner.name end
   end
   return table.concat(names, ", ")
 end
@@ -158,17 +178,20 @@ return function(parser, algorithms, several, except)
 
   local flags = { has_kernel = with_kernel }
 
-  local function owns(flag, algorithm)
-    for _, owner in ipairs(flag.owners) do if owner == algorithm then return true end end
-    return false
+  local function owns(flag, algorithm, value)
+    return contains(flag.owners, algorithm) and takes(flag, algorithm, value)
   end
 
-  -- The first flag that was given and that the method does not have.
+  -- The first flag that was given and that the method does not have, or not with this value; and the methods that do.
   local function foreign(o, algorithm)
     for _, flag in ipairs(all) do
-      if value_of(flag, o) ~= nil and not owns(flag, algorithm) then return flag.flag, flag end
+      local value = value_of(flag, o)
+      if value ~= nil and not owns(flag, algorithm) then return flag.flag, owners_text(flag) end
+      if value ~= nil and not owns(flag, algorithm, value) then
+        return ("%s %s"):format(flag.flag, value), owners_text(flag, value)
+      end
     end
-    if o.map ~= nil and not has_kind({ algorithm }, "map") then return "--map" end
+    if o.map ~= nil and not has_kind({ algorithm }, "map") then return "--map", "methods of features" end
   end
 
   function flags.fits(o, algorithm) return foreign(o, algorithm) == nil end
@@ -192,11 +215,8 @@ return function(parser, algorithms, several, except)
   end
 
   function flags.check(p, o, algorithm)
-    local text, flag = foreign(o, algorithm)
-    if text then
-      p:error(("%s is %s, not for %s"):format(text, flag and "for " .. owners_text(flag) or "for methods of features",
-        algorithm.name))
-    end
+    local text, owners = foreign(o, algorithm)
+    if text then p:error(("%s is for %s, not for %s"):format(text, owners, algorithm.name)) end
     flags.require(p, o, algorithm)
     if with_kernel then kernel_flags.check(p, o) end
     if with_map then map_flags.check(p, o) end
@@ -205,7 +225,8 @@ return function(parser, algorithms, several, except)
   function flags.given(o, algorithm)
     local given = {}
     for _, flag in ipairs(all) do
-      if owns(flag, algorithm) then given[flag.name] = value_of(flag, o) end
+      local value = value_of(flag, o)
+      if owns(flag, algorithm, value) then given[flag.name] = value end
     end
     return given
   end

@@ -50,6 +50,19 @@ test("an option that every algorithm has is refused when the file is loaded", fu
   refuses(train "taken", "option tol", "a not_negative; a text got")
 end)
 
+test("a method may take fewer choices of an option that every algorithm has", function()
+  has(succeeds("kbcd methods landmarks").out, "fresh (new ones each epoch), fixed (blocks that stay) (fresh)")
+  has(succeeds("kbcd methods full_kernel").out, "regrouped (of kept tiles, others each epoch) (regrouped)")
+  refuses("kbcd train " .. data .. "--method greedy --partition regrouped", "--partition", "regrouped", "fixed", "fresh")
+  local common = "kbcd compare " .. data .. "--b 20 --epochs 2 --lambda 1e-2 -o c --methods "
+  succeeds(common .. "full_kernel,landmarks --partition regrouped")
+  has(shell.read(shell.tmp .. "/c/full_kernel.jsonl"), '"partition":"regrouped"')
+  has(shell.read(shell.tmp .. "/c/landmarks.jsonl"), '"partition":"fresh"')
+  refuses(common .. "greedy,landmarks --partition regrouped", "--partition", "fixed", "fresh")
+  write_method("fewer", [[kernel = "kernel", p = 10, partition = { choices = { "fresh", "regrouped" } }]])
+  refuses(train "fewer", "option partition", "'fixed', 'fresh' expected as a choice, got regrouped")
+end)
+
 test("declared defaults: p with a map, b capped at p, functions of other options, flags without one", function()
   local print_them = [[kbcd.say("p = %d, b = %d, q = %s, fast = %s", o.p, o.b, tostring(o.q), tostring(o.fast))]]
   write_method("mapped", [[map = "map", p = { "count", "features", default = 24 }, b = { "count", "size", default = 1000 },
