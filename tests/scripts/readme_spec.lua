@@ -1,6 +1,6 @@
 -- ranks: 1
--- Every page of the manual (*.md) is true: its Lua blocks run, the transcript of the prompt is what the prompt prints, its links lead to
--- files. A block that returns an algorithm is trained in the program: by train, compare and predict.
+-- Every page of the manual (*.md) is true: its Lua blocks run, the transcript of the prompt is what the prompt prints, its
+-- links lead to files. A block that returns an algorithm is trained in the program: by train, compare and predict.
 
 local kbcd = require "kbcd"
 local spec = require "spec"
