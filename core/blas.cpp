@@ -11,6 +11,7 @@
 #include "core/elementwise.hpp"
 
 extern "C" {
+void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
              const int* lwork, int* iwork, const int* liwork, int* info);
@@ -63,6 +64,38 @@ void any_gram(Syrk call, View<T> a, bool accumulate, View<T> c) {
   }
   call(CblasRowMajor, CblasLower, flag(!a.transposed), narrow(c.rows), narrow(a.rows), T(1), a.data, narrow(a.ld),
        T(accumulate), c.data, narrow(c.ld));
+}
+
+template <class T, class Potrf, class Trsm, class Syrk>
+Int any_cholesky(Potrf potrf, Trsm trsm, Syrk syrk, View<T> a) {
+  require(a.rows == a.cols && !a.transposed, "cholesky: a square matrix expected, got {}x{}", a.rows, a.cols);
+  if (a.rows == 0) return 0;
+  // By steps of 128 columns, which keeps the threads busier than one potrf does.
+  constexpr Int step = 128;
+  int ld = narrow(a.ld);
+  for (Int k = 0; k < a.rows; k += step) {
+    int m = narrow(std::min(step, a.rows - k)), rest = narrow(a.rows - k) - m, info = 0;
+    T *corner = a.line(k) + k, *below = a.line(k + m) + k;
+    potrf("U", &m, corner, &ld, &info);  // the lower triangle of rows is the upper one of columns
+    if (info != 0) return k + info;
+    if (rest == 0) break;
+    trsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, rest, m, T(1), corner, ld, below, ld);
+    syrk(CblasRowMajor, CblasLower, CblasNoTrans, rest, m, T(-1), below, ld, T(1), below + m, ld);
+  }
+  return 0;
+}
+
+template <class T, class Trsm>
+void any_triangular_solve(Trsm trsm, View<T> l, bool lower, bool transpose, View<T> b) {
+  require(l.rows == l.cols && l.cols == b.rows, "triangular solve: cannot solve {}x{} against {}x{}", l.rows, l.cols,
+          b.rows, b.cols);
+  if (b.rows == 0 || b.cols == 0) return;
+  if (l.transposed) return any_triangular_solve(trsm, l.t(), !lower, !transpose, b);
+  // A transposed b is X' T'' = B' from the right.
+  auto side = b.transposed ? CblasRight : CblasLeft;
+  bool flip = b.transposed ? !transpose : transpose;
+  trsm(CblasRowMajor, side, lower ? CblasLower : CblasUpper, flag(flip), CblasNonUnit, narrow(b.lines()),
+       narrow(b.length()), T(1), l.data, narrow(l.ld), b.data, narrow(b.ld));
 }
 
 void require_square(const char* what, const Matrix& a) {
@@ -131,34 +164,20 @@ Matrix gram(const Matrix& a) {
   return c;
 }
 
+Int cholesky(View<float> a) {
+  return any_cholesky(spotrf_, cblas_strsm, cblas_ssyrk, a);
+}
+
 Int cholesky(View<double> a) {
-  require(a.rows == a.cols && !a.transposed, "cholesky: a square matrix expected, got {}x{}", a.rows, a.cols);
-  if (a.rows == 0) return 0;
-  // By steps of 128 columns, which keeps the threads busier than one dpotrf does.
-  constexpr Int step = 128;
-  int ld = narrow(a.ld);
-  for (Int k = 0; k < a.rows; k += step) {
-    int m = narrow(std::min(step, a.rows - k)), rest = narrow(a.rows - k) - m, info = 0;
-    double *corner = a.line(k) + k, *below = a.line(k + m) + k;
-    dpotrf_("U", &m, corner, &ld, &info);  // the lower triangle of rows is the upper one of columns
-    if (info != 0) return k + info;
-    if (rest == 0) break;
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, rest, m, 1.0, corner, ld, below, ld);
-    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, rest, m, -1.0, below, ld, 1.0, below + m, ld);
-  }
-  return 0;
+  return any_cholesky(dpotrf_, cblas_dtrsm, cblas_dsyrk, a);
+}
+
+void triangular_solve(View<float> l, bool lower, bool transpose, View<float> b) {
+  any_triangular_solve(cblas_strsm, l, lower, transpose, b);
 }
 
 void triangular_solve(View<double> l, bool lower, bool transpose, View<double> b) {
-  require(l.rows == l.cols && l.cols == b.rows, "triangular solve: cannot solve {}x{} against {}x{}", l.rows, l.cols,
-          b.rows, b.cols);
-  if (b.rows == 0 || b.cols == 0) return;
-  if (l.transposed) return triangular_solve(l.t(), !lower, !transpose, b);
-  // A transposed b is X' T'' = B' from the right.
-  auto side = b.transposed ? CblasRight : CblasLeft;
-  bool flip = b.transposed ? !transpose : transpose;
-  cblas_dtrsm(CblasRowMajor, side, lower ? CblasLower : CblasUpper, flag(flip), CblasNonUnit, narrow(b.lines()),
-              narrow(b.length()), 1.0, l.data, narrow(l.ld), b.data, narrow(b.ld));
+  any_triangular_solve(cblas_dtrsm, l, lower, transpose, b);
 }
 
 Eigen symmetric_eigen(const Matrix& a) {

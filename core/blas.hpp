@@ -24,8 +24,10 @@ Matrix product(const Matrix& a, const Matrix& b);
 Matrix gram(const Matrix& a);
 
 // The lower triangle of `a` becomes L with L L' = a; the rest stays. Returns 0, or the 1-based bad pivot.
+Int cholesky(View<float> a);
 Int cholesky(View<double> a);
 // b = L^-1 b (or L'^-1 b).
+void triangular_solve(View<float> l, bool lower, bool transpose, View<float> b);
 void triangular_solve(View<double> l, bool lower, bool transpose, View<double> b);
 
 struct Eigen {

@@ -1,4 +1,5 @@
 // local_solve and reusable Cholesky factors in Lua.
+#include <cmath>
 #include <cstdio>
 
 #include "bindings/glue/def.hpp"
@@ -16,6 +17,7 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
   def_field(type, "lower", "L, a Matrix.", [](const Factor& f) { return f.lower(); });
   def(lua, type, "Factor:solve(B)", "H^-1 B, in f64.", [](const Factor& f, const Matrix& b) { return f.solve(b); });
   def(lua, type, "Factor:times(B)", "H B, in f64.", [](const Factor& f, const Matrix& b) { return f.times(b); });
+  def(lua, type, "Factor:release()", "Frees the memory of L at once.", [](Factor& f) { f.release(); });
   type[sol::meta_function::to_string] = [](const Factor& f) {
     return fmt::format("Factor {}x{}{}", f.size(), f.size(),
                        f.jitter() > 0 ? fmt::format(", jitter {:.3g}", f.jitter()) : "");
@@ -32,21 +34,29 @@ void bind_solve(sol::state_view lua, sol::table kbcd) {
       });
   def(lua, kbcd, "chol_all(list [, options])",
       "The Cholesky factors of a list of matrices, as a list, computed in parallel on all threads. options as for chol, and\n"
-      "overwrite (true: the matrices are destroyed, which saves copies of them) and names (of the matrices, for messages).",
+      "overwrite (true: the matrices are destroyed, which saves copies of them), names (of the matrices, for messages) and ridges\n"
+      "(a number for each matrix A: the factors are those of A + r I. That of an f32 matrix is in f32 where f32 is enough to\n"
+      "refine solutions to those in f64; it refers to A, so leave A as it is).",
       [](sol::this_state L, sol::table list, sol::optional<sol::table> table) {
-        Options options("chol_all", table, {"jitter", "overwrite", "names"});
-        auto given = options.get<sol::table>("names");
+        Options options("chol_all", table, {"jitter", "overwrite", "names", "ridges"});
+        auto given = options.get<sol::table>("names"), ridge_list = options.get<sol::table>("ridges");
         bool overwrite = options.get<bool>("overwrite").value_or(false);
         std::vector<Matrix> matrices;
         std::vector<std::string> names;
+        std::vector<double> ridges;
         for (std::size_t i = 1; i <= list.size(); ++i) {
           auto entry = list.raw_get<sol::object>(i);
           require(entry.is<Matrix>(), "chol_all: element {} of the list is not a Matrix", i);
           matrices.push_back(entry.as<Matrix>());
           names.push_back(given ? given->raw_get<sol::optional<std::string>>(i).value_or("chol_all") : "chol_all");
+          if (!ridge_list) continue;
+          auto ridge = ridge_list->raw_get<sol::optional<double>>(i);
+          require(ridge && std::isfinite(*ridge) && *ridge >= 0,
+                  "chol_all: option ridges: a number >= 0 for each of the {} matrices expected", list.size());
+          ridges.push_back(*ridge);
         }
         sol::table factors(L, sol::create);
-        for (auto& factor : factor_all(matrices, options.get<bool>("jitter").value_or(false), names, overwrite))
+        for (auto& factor : factor_all(matrices, options.get<bool>("jitter").value_or(false), names, overwrite, ridges))
           factors.add(factor);
         return factors;
       });

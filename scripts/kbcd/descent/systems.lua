@@ -40,6 +40,8 @@ return function(run, method)
   local keep_factors = o.partition == "fixed" and o.epochs > 1 and not (method.later and o.choose)
   local keep_blocks = keep_factors and o.keep ~= "none"
   local side_by_side = terms and not terms.gram
+  -- K_bb + a multiple of I: K_bb is the same for all λ, and its factors are in f32 where that is enough (chol_all).
+  local ridged = terms and terms.square == 1 and terms.diagonal and not terms.gram and not terms.functions
   local ahead = terms and (o.choose and 1 or terms.gram and whole_blocks_ahead(X, o.b) or centers_ahead(X, o.b))
   -- For a checkpoint: the right-hand sides of the last visits, filled before a save. Where other steps change the rows of a
   -- block, they are of no use.
@@ -109,14 +111,19 @@ return function(run, method)
       for l = 1, entry.list and L or 0 do wanted[#wanted + 1] = { entry = entry, l = l } end
     end
     for first = 1, #wanted, threads do
-      local list, names, last = {}, {}, math.min(first + threads - 1, #wanted)
+      local list, names, ridges, last = {}, {}, ridged and {}, math.min(first + threads - 1, #wanted)
       for i = first, last do
-        local block = wanted[i].entry.block
-        list[#list + 1] = system_of(wanted[i].entry.parts, wanted[i].l, #block.I)
+        local block, parts, l = wanted[i].entry.block, wanted[i].entry.parts, wanted[i].l
+        list[#list + 1] = ridged and parts.K_bb or system_of(parts, l, #block.I)
+        if ridged then ridges[#list] = coefficient(terms.diagonal, l) end
         names[#list] = ("block %d of epoch %d, lambda = %g"):format(block.done, block.epoch, lambda[wanted[i].l])
       end
-      if threads > 1 and #list == 1 then list[2], names[2] = Matrix.eye(1), "nothing" end
-      local good, made = pcall(kbcd.chol_all, list, { jitter = o.jitter, overwrite = true, names = names })
+      if threads > 1 and #list == 1 then
+        list[2], names[2] = Matrix.eye(1), "nothing"
+        if ridged then ridges[2] = 0 end
+      end
+      local good, made = pcall(kbcd.chol_all, list,
+        { jitter = o.jitter, overwrite = not ridged, names = names, ridges = ridges or nil })
       if not good then error((tostring(made):gsub("; raise lambda.*$", advice)), 0) end
       for i = first, last do
         local w, H = wanted[i], made[i - first + 1]
@@ -193,7 +200,7 @@ return function(run, method)
     if entry.kept then
       entry.right = old and entry.list and not method.dense and right or nil  -- on the root
     else
-      for _, H in ipairs(entry.list or {}) do H.lower:release() end
+      for _, H in ipairs(entry.list or {}) do H:release() end
       factors[now.number] = nil
     end
     kbcd.bcast(Delta, entry.root)

@@ -33,6 +33,38 @@ BOOST_AUTO_TEST_CASE(solutions_agree_with_eigen) {
       }
 }
 
+// Of an f32 matrix, with a ridge that leaves a condition number from 1e1 to 1e8: the solution of H in f64, for columns
+// of very different sizes. L is in f32 as long as f32 is of use.
+BOOST_AUTO_TEST_CASE(solutions_with_a_ridge_are_those_of_f64) {
+  for (Int n : {1, 130, 300})
+    for (double ridge : {1e-1, 1e-3, 1e-5, 1e-8}) {
+      Dense root = normal(n, n, 5, DType::f32), a = root * root.transpose() / n;
+      Matrix given = as_matrix(a, DType::f32);
+      Dense h = dense(given) + ridge * Dense::Identity(n, n), b = normal(n, 3, 6);
+      b.col(1) *= 1e-60;
+      b.col(2).setZero();
+      Factor f = Factor::with_ridge(given, ridge, false, "test");
+      if (n > 1) BOOST_TEST((f.lower().dtype() == (ridge >= 1e-3 ? DType::f32 : DType::f64) || ridge == 1e-5));
+      Dense x = dense(f.solve(as_matrix(b))), expected = ::Eigen::LDLT<Dense>(h).solve(b);
+      for (Int j : {0, 1}) BOOST_TEST((x.col(j) - expected.col(j)).norm() <= 1e-6 * expected.col(j).norm());
+      BOOST_TEST(x.col(2).norm() == 0);
+      BOOST_TEST(distance(f.times(as_matrix(expected)), h * expected) <= 1e-10);
+      BOOST_TEST(distance(given, a.cast<float>().cast<double>()) == 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_ridge_that_is_not_enough_is_an_error_or_gets_jitter) {
+  Dense a = -Dense::Identity(4, 4);
+  a(0, 0) = 100;
+  for (DType type : both_types) {
+    BOOST_CHECK_EXCEPTION(Factor::with_ridge(as_matrix(a, type), 0.5, false, "here"), Error,
+                          mentions("here: 4x4 matrix is not positive definite"));
+    BOOST_CHECK_THROW(Factor::with_ridge(as_matrix(a, type), 0.5, true, "here"), Error);
+    Dense singular = Dense::Ones(3, 3);
+    BOOST_TEST(Factor::with_ridge(as_matrix(singular, type), 0, true, "here").jitter() > 0);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_factor_is_lower_and_multiplies_back) {
   Dense h = positive_definite(25, 3);
   Matrix input = as_matrix(h);
