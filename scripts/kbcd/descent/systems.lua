@@ -3,8 +3,8 @@
 -- Blocks of a fixed partition are kept from epoch to epoch as far as the memory budget goes; those of a fresh one are freed
 -- after their step. H does not depend on the model, so the systems of the next blocks are built and factored at the same
 -- time, on all ranks and threads: a rank holds the factors of its blocks, solves with them in their step, and sends the
--- result to the others. Factors of a fixed partition are kept as well. The Gram and K_bᵀE of a step come from one pass over
--- the block.
+-- result to the others. Factors of partitions that come again are kept as well. The Gram and K_bᵀE of a step come from
+-- one pass over the block.
 --
 -- A block is one of steps.lua: { I, number, place, epoch, done, later(), next }.
 
@@ -12,6 +12,7 @@ local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local formula = require "kbcd.descent.formula"
 local lua_source = require "kbcd.support.lua_source"
+local groupings = require("kbcd.descent.visits").groupings
 local Matrix = kbcd.Matrix
 
 -- How many blocks of b columns of X all ranks can hold at once, at most one a rank.
@@ -37,15 +38,16 @@ return function(run, method)
   local L, k, E = lambda.count, lambda.k, method.residual
   local terms = method.system and formula.of(method.system)
   local wants_P = E and lua_source.takes(method.step, 4)  -- a step(B, K_b, solve) does without K_bᵀE
-  local keep_factors = o.partition == "fixed" and o.epochs > 1 and not (method.later and o.choose)
-  local keep_blocks = keep_factors and o.keep ~= "none"
+  local fixed = o.partition == "fixed"
+  local keep_factors = o.partition ~= "fresh" and o.epochs > (fixed and 1 or groupings) and not (method.later and o.choose)
+  local keep_blocks = fixed and keep_factors and o.keep ~= "none"
   local side_by_side = terms and not terms.gram
   -- K_bb + a multiple of I: K_bb is the same for all λ, and its factors are in f32 where that is enough (chol_all).
   local ridged = terms and terms.square == 1 and terms.diagonal and not terms.gram and not terms.functions
   local ahead = terms and (o.choose and 1 or terms.gram and whole_blocks_ahead(X, o.b) or centers_ahead(X, o.b))
   -- For a checkpoint: the right-hand sides of the last visits, filled before a save. Where other steps change the rows of a
   -- block, they are of no use.
-  local rights = o.checkpoint and terms and keep_factors and model.distributed and not method.dense and
+  local rights = o.checkpoint and terms and keep_factors and fixed and model.distributed and not method.dense and
     run.own("distributed", "rights", Matrix.zeros(X.local_n, run.columns))
   -- For a system that is not positive definite: what this method has.
   local advice = ("; raise lambda%s, or use jitter (jitter = true, --jitter)"):format(o.gamma and " or gamma" or "")

@@ -3,8 +3,9 @@
 -- The model's rows, centres or features are partitioned at random into blocks of o.b, once (o.partition = "fixed") or anew
 -- each epoch ("fresh"), or in order for a feature map that computes neighbours together, and the blocks are visited in a
 -- random order: of each epoch, or one for all (order = "fixed").
--- "regrouped": a block is a random group of the tiles of model.triangle, anew each epoch; in the first epoch, the tiles are
--- in the order in which the triangle is computed.
+-- "regrouped": a block is a random group of the tiles of model.triangle. The first epochs have partitions of their own, the
+-- first one with the tiles in the order in which the triangle is computed; later epochs repeat these, whose factors are
+-- kept, with the blocks in another order.
 --
 -- A block is a table: I (the Index), number (identifies it within its partition), epoch, done (its place in the
 -- epoch), place (that in the first epoch of its partition), later() (all that is visited after it in this epoch, an Index)
@@ -21,14 +22,18 @@ local function partition(o, count, epoch)
   return Index.permutation(count, { seed = o.seed, stream = stream }):partition(o.b)
 end
 
+local groupings = 4  -- partitions into groups of tiles; more of them converge no faster
+
 local function regrouped(o, triangle, epoch)
-  local numbers, visits = Index.range(1, triangle.tiles), {}
-  if epoch > 1 then numbers = Index.permutation(triangle.tiles, { seed = o.seed, stream = streams.order(epoch) }) end
-  for done, tiles in ipairs(numbers:partition(triangle.group)) do
-    local parts = {}
-    for i = 1, #tiles do parts[i] = triangle:tile(tiles[i]) end
-    visits[done] = { I = Index.concat(parts), tiles = tiles, number = epoch .. "/" .. done, epoch = epoch, done = done,
-      place = done }
+  local which, tiles, visits = (epoch - 1) % groupings + 1, Index.range(1, triangle.tiles), {}
+  if which > 1 then tiles = Index.permutation(triangle.tiles, { seed = o.seed, stream = streams.order(which) }) end
+  local groups = tiles:partition(triangle.group)
+  local order = epoch > groupings and Index.permutation(#groups, { seed = o.seed, stream = streams.order(epoch) })
+  for done = 1, #groups do
+    local place, parts = order and order[done] or done, {}
+    for i = 1, #groups[place] do parts[i] = triangle:tile(groups[place][i]) end
+    visits[done] = { I = Index.concat(parts), tiles = groups[place], number = which .. "/" .. place, epoch = epoch,
+      done = done, place = place }
     if done > 1 then visits[done - 1].next = visits[done] end
   end
   return visits
@@ -57,4 +62,4 @@ local function in_order(_, o, model, epoch, order)
   return visits
 end
 
-return setmetatable({ partition = partition }, { __call = in_order })
+return setmetatable({ partition = partition, groupings = groupings }, { __call = in_order })

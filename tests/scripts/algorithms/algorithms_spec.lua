@@ -176,13 +176,16 @@ spec.test("one epoch of the full kernel is block Gauss–Seidel in the drawn ord
 end)
 
 spec.test("regrouped epochs are block Gauss–Seidel on the drawn tiles", function()
-  local o = { kernel = rbf, lambda = lambda, b = 25, seed = 11, epochs = 3 }
+  local o = { kernel = rbf, lambda = lambda, b = 25, seed = 11, epochs = 6 }
   local tiles = Index.permutation(n, { seed = 11, stream = 0 }):partition(5)
   local visited = {}
-  for epoch = 1, 3 do
-    local order = epoch == 1 and Index.range(1, 18) or Index.permutation(18, { seed = 11, stream = 2 * epoch + 1 })
-    for _, group in ipairs(order:partition(5)) do
-      local parts = {}
+  for epoch = 1, 6 do  -- four partitions into groups; then these again, in another order
+    local which = (epoch - 1) % 4 + 1
+    local numbers = which == 1 and Index.range(1, 18) or Index.permutation(18, { seed = 11, stream = 2 * which + 1 })
+    local groups = numbers:partition(5)
+    local order = epoch > 4 and Index.permutation(#groups, { seed = 11, stream = 2 * epoch + 1 }) or Index.range(1, #groups)
+    for at = 1, #groups do
+      local group, parts = groups[order[at]], {}
       for i = 1, #group do parts[i] = tiles[group[i]] end
       visited[#visited + 1] = Index.concat(parts)
     end
