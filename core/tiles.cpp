@@ -277,6 +277,11 @@ std::vector<std::string> names() {
   return names;
 }
 
+const std::string& chosen_name() {
+  static const std::vector<std::string> all = names();
+  return all[chosen];
+}
+
 void choose(const std::string& name) {
   auto all = names();
   auto found = std::find(all.begin(), all.end(), name);

@@ -79,6 +79,7 @@ template <class T>
 Int row_stride(Int cols);
 
 std::vector<std::string> names();  // those of "avx512", "avx2" and "any cpu" that this CPU can run, the fastest first
+const std::string& chosen_name();
 void choose(const std::string& name);  // another than the fastest; operands packed before must be packed again
 
 }  // namespace kbcd::tiles

@@ -272,7 +272,7 @@ Matrix KernelTriangle::product(const Matrix& all, const std::vector<Int>& wanted
           Int column = tiles_[last_tile(group)].first + tiles_[last_tile(group)].count - tiles_[piece.u].first -
                        tiles_[piece.u].count;
           products.add(thread, piece, from - tiles_[s].own_first,
-                       values.rows_from(from - first, to - from).cols_from(column, tiles_[piece.u].count));
+                       values.rows_from(from - first, to - from).cols_from(column, tiles_[piece.u].count), false);
         }
       }
     });
@@ -283,7 +283,8 @@ Matrix KernelTriangle::product(const Matrix& all, const std::vector<Int>& wanted
   each_on_its_thread(false, static_cast<Int>(in_memory.size()), cost, [&](int thread, Int i) {
     auto& piece = in_memory[i];
     if (tiles_[piece.s].own_count > 0)
-      products.add(thread, piece, 0, stored<T>(piece.s, piece.u, buffers[thread].template view<T>()));
+      products.add(thread, piece, 0, stored<T>(piece.s, piece.u, buffers[thread].template view<T>()),
+                   keep_ != Keep::f16);
   });
   return products.total();
 }

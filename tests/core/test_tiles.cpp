@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "core/few_columns.hpp"
 #include "core/half.hpp"
 #include "core/tiles.hpp"
 #include "tests/support/reference.hpp"
@@ -68,9 +69,45 @@ void products(Int m, Int n, Int depth) {
   }
 }
 
+// Both products of a piece of m x n numbers, which have neighbours that are not numbers, with `columns` columns.
+template <class T>
+void few_products(Int m, Int n, Int columns) {
+  std::string what = fmt::format("{}x{} with {} columns, {}", m, n, columns, name(dtype_of<T>));
+  Matrix whole(m + 1, n + 5, dtype_of<T>), k = whole.block(0, m, 0, n), piece = filled<T>(m, n, 2);
+  for (Int i = 0; i <= m; ++i)
+    for (Int j = 0; j < n + 5; ++j) whole.set(i, j, i < m && j < n ? piece.get(i, j) : std::nan(""));
+  Matrix v = filled<T>(columns, tiles::whole_lines<T>(n), 3), w = filled<T>(m, tiles::few_columns<T>, 4);
+  Matrix d(columns, m, dtype_of<T>), t(columns, v.cols(), dtype_of<T>);
+  auto results = [&](bool direct, bool transposed) {
+    tiles::Lines<T> to_d{direct ? d.view<T>().data : nullptr, d.ld()};
+    tiles::Lines<T> to_t{transposed ? t.view<T>().data : nullptr, t.ld()};
+    tiles::few_products<T>(k.view<T>(), columns, {v.view<T>().data, v.ld()}, w.view<T>().data, to_d, to_t, true);
+    if (direct) check(d.view<T>(), dense(v).leftCols(n) * dense(piece).transpose(), 0, n, what + ", direct");
+    if (transposed)
+      check(t.view<T>().cols_from(0, n), dense(w).leftCols(columns).transpose() * dense(piece), 0, m,
+            what + ", transposed");
+  };
+  results(true, true);
+  results(true, false);
+  results(false, true);
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(tiles_suite)
+
+BOOST_AUTO_TEST_CASE(products_with_few_columns) {
+  for (auto& name : tiles::names()) {
+    tiles::choose(name);
+    for (Int m : {1, 7, 16, 37})
+      for (Int n : {1, 13, 64, 131})
+        for (Int columns : {1, 2, 5, 8, 10, 16}) {
+          few_products<float>(m, n, columns);
+          if (columns <= tiles::few_columns<double>) few_products<double>(m, n, columns);
+        }
+  }
+  tiles::choose(tiles::names().front());
+}
 
 BOOST_AUTO_TEST_CASE(products_of_any_shape) {
   for (auto& name : tiles::names()) {

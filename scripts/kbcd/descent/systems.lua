@@ -42,8 +42,10 @@ return function(run, method)
   local keep_factors = o.partition ~= "fresh" and o.epochs > (fixed and 1 or groupings) and not (method.later and o.choose)
   local keep_blocks = fixed and keep_factors and o.keep ~= "none"
   local side_by_side = terms and not terms.gram
-  -- K_bb + a multiple of I: K_bb is the same for all λ, and its factors are in f32 where that is enough (chol_all).
-  local ridged = terms and terms.square == 1 and terms.diagonal and not terms.gram and not terms.functions
+  -- K_bb + a multiple of I: K_bb is the same for all λ, and its factors are in f32 where that is enough (chol_all). They
+  -- take half the time to make, and twice the time to solve with: factors that serve in every epoch are in f64.
+  local ridged = terms and terms.square == 1 and terms.diagonal and not terms.gram and not terms.functions and
+    not (fixed and keep_factors)
   local ahead = terms and (o.choose and 1 or terms.gram and whole_blocks_ahead(X, o.b) or centers_ahead(X, o.b))
   -- For a checkpoint: the right-hand sides of the last visits, filled before a save. Where other steps change the rows of a
   -- block, they are of no use.
