@@ -8,6 +8,7 @@ local folders = {
   descent = { "algorithm", "Model", "options" },
   solvers = { "KernelMatrix", "conjugate_gradients", "conjugate_steps", "leave_one_out" },
   centers = { "centers" },
+  losses = { "losses" },
   data = { "labels", "classes", "scoring", "preprocess", "training_data", "row_writer", "sum_by",
     "median_distance" },
   text = { "gram_matrix", "made_up_reviews", "package_synopses" },
