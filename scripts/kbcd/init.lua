@@ -9,7 +9,7 @@ local folders = {
   solvers = { "KernelMatrix", "conjugate_gradients", "conjugate_steps", "leave_one_out" },
   centers = { "centers" },
   losses = { "losses" },
-  data = { "labels", "classes", "scoring", "preprocess", "training_data", "row_writer", "sum_by",
+  data = { "labels", "classes", "scoring", "calibration", "preprocess", "training_data", "row_writer", "sum_by",
     "median_distance" },
   text = { "gram_matrix", "made_up_reviews", "package_synopses" },
   vision = { "patch_filters" },

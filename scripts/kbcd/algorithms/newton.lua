@@ -21,6 +21,7 @@ return kbcd.algorithm("newton", {
   local model = run.kernel_model(o.kernel, run.centers(p, o.kernel), 8 * p ^ 2 * (3 + lambda.count / kbcd.size()))
   local K, w = model:matrix(o.keep), run.loss.curvature(lambda.k)
   local M = K:square():to("f64")
+  M:add_diagonal((X.dtype == "f32" and 2 ^ -23 or 2 ^ -52) * math.sqrt(p) * M:trace() / p)   -- or rounding leaves ⟨α, Mα⟩ < 0
   local inverse = falkon_factors(M, X.n, X.dtype)                         -- of P / w
   local newton = newton_steps(run, {
     x = model.coefficients, Y = Y, inner = o.inner,

@@ -29,8 +29,9 @@ return function(run, o)
     local row = A:dots(B)
     return each_model(function(l) return lambda:columns(row, l):sum() end)
   end
-  local function times_each(A, factors)                                   -- each model's columns times its number
-    return A:cmul(Matrix.hcat(each_model(function(l) return Matrix.full(1, lambda.k, factors[l]) end)))
+  local function add_each(A, B, factors)                                  -- A + B, each model's columns times its number
+    for l = 1, L do lambda:columns(A, l):add(lambda:columns(B, l), factors[l]) end
+    return A
   end
   -- f(l) of each model, side by side.
   local function side_by_side(f) return Matrix.hcat(each_model(f)) end
@@ -48,14 +49,14 @@ return function(run, o)
       local V = o.times(S)
       local Q = o.t_times(side_by_side(function(l) return W[l](lambda:columns(V, l)) end)):add(nl2 * o.metric(S))
       local a = ratios(rz, dots(S, Q))
-      D:add(times_each(S:clone(), a))
-      KD:add(times_each(V, a))
-      R:sub(times_each(Q, a))
+      add_each(D, S, a)
+      add_each(KD, V, a)
+      add_each(R, Q, each_model(function(l) return -a[l] end))
       Z = o.precondition(R)
       local now, left = dots(R, Z), 0
       for l = 1, L do left = math.max(left, now[l] - goal[l]) end
       if kbcd.allreduce_max(left) <= 0 then break end
-      S = times_each(S, ratios(now, rz)):add(Z)
+      S = add_each(Z:clone(), S, ratios(now, rz))
       rz = now
     end
     return D, KD
@@ -74,7 +75,7 @@ return function(run, o)
     local linear, quadratic = dots(alpha, MD), dots(D, MD)
     local theta, done = each_model(function() return 1 end), false
     for _ = 1, most_halvings do
-      local after = losses(F + times_each(KD:clone(), theta))
+      local after = losses(add_each(F:clone(), KD, theta))
       done = true
       for l = 1, L do
         local change = after(1, l) - before(1, l) + X.n * lambda[l] * (2 * theta[l] * linear[l] + theta[l] ^ 2 * quadratic[l])
@@ -104,8 +105,8 @@ return function(run, o)
     relative = each_model(function(l) return lambda:columns(G, l):norm() / math.max(first(1, l), 1e-300) end)
     local D, KD = direction(G)
     local theta = lengths(D, KD, dots(G, D))
-    alpha:add(times_each(D, theta))
-    F:add(times_each(KD, theta))
+    add_each(alpha, D, theta)
+    add_each(F, KD, theta)
   end
 
   -- |G| of each model before the last step, over that at α = 0.
