@@ -6,7 +6,7 @@
 local kbcd = require "kbcd"
 local types = kbcd.argument_types
 
-local groups = { "peaks", "blocks", "gram", "epochs", "lambdas", "solvers", "ranks", "plugin", "checkpoint", "predict",
+local groups = { "peaks", "blocks", "gram", "epochs", "lambdas", "solvers", "losses", "ranks", "plugin", "checkpoint", "predict",
   "timit", "vision", "hashing" }
 local known = table.concat(groups, ", ")
 

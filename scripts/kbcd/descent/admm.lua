@@ -2,7 +2,7 @@
 -- method of multipliers. min (1/n) Σ ℓ(o_i, y_i) + λ‖f‖² subject to f = o has, with the penalty (s/n)‖f − o + u‖², the steps
 --
 --     f ← argmin (1/n)‖f − (o − u)‖² + (λ/s)‖f‖²     epochs of the method, with targets o − u and λ/s
---     o ← prox of ℓ/2s at f + u,     u ← u + f − o.
+--     o ← prox of ℓ/2s at f̂ + u,     u ← u + f̂ − o,     f̂ = 1.6 f − 0.6 o_before (over-relaxation).
 --
 -- The method's systems and factors stay as they are, and its model is the start of the next epoch. At the solution f = o and
 -- 2s u = ∂ℓ/∂f, so a run begins with o = f and u = ∂ℓ/∂f / 2s of the model that it starts from. With weights w of the rows, ℓ
@@ -16,7 +16,7 @@
 local kbcd = require "kbcd"
 local Matrix = kbcd.Matrix
 
-local share = 0.5
+local relaxation, share = 1.6, 0.5
 local unknown = 1e300  -- a residual
 
 return function(run, loss, Y, s)
@@ -43,7 +43,7 @@ return function(run, loss, Y, s)
     for l = 1, lambda.count do
       if change[l] <= share * residuals(1, l) then
         local f, o, u = lambda:columns(F, l), lambda:columns(O, l), lambda:columns(U, l)
-        local V = f + u
+        local V = (relaxation * f):add(o, 1 - relaxation):add(u)
         local new = loss.prox(V, Y, t, o)
         for i, size in ipairs{ (f - new):norm(), (new - o):norm(), new:norm() } do squares:set(i, l, size ^ 2) end
         o:copy(new)

@@ -11,7 +11,7 @@ return {
       value = function(F, Y) return slack(F, Y):sum() end,
       gradient = function(F, Y) return slack(F, Y):sign():cmul(Y):scale(-1) end,
       prox = function(V, Y, t) return V + slack(V, Y):clamp(0, t):cmul(Y) end,
-      penalty = function() return 0.5 end,
+      penalty = function() return 0.1 end,
       fault = function(Y)
         if Y.nrows > 0 and Y.ncols > 0 and (Y:clone():abs():max() ~= 1 or Y:clone():abs():min() ~= 1) then
           return "targets 1 and -1 expected (labels.one_vs_all)"

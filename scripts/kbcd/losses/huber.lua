@@ -17,7 +17,7 @@ return {
       end,
       gradient = function(F, Y) return clipped(F - Y):scale(2) end,
       prox = function(V, Y, t) return V - clipped((V - Y):scale(1 / (1 + 2 * t))):scale(2 * t) end,
-      penalty = function() return 0.5 end,
+      penalty = function() return 1 end,
       hessian = function(F, Y)
         local R = F - Y
         local W = 2 * (1 - (R - clipped(R:clone())):abs():sign())       -- 2 where |r| ≤ δ, 0 elsewhere

@@ -35,7 +35,7 @@ return {
       value = function(F, Y) return softmax.log_sum(F):sum() - (F:dot(Y) + F:sum()) / 2 end,
       gradient = function(F, Y) return softmax(F):sub((Y + 1):scale(0.5)) end,
       prox = prox,
-      penalty = function() return 0.05 end,
+      penalty = function() return 0.03 end,
       hessian = function(F)
         local P = softmax(F)
         return function(D)
