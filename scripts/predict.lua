@@ -39,7 +39,7 @@ local function main()
   local names, whole = model.names, true
   for _, name in ipairs(names or {}) do whole = whole and name:match("^%-?%d+$") ~= nil and #name < 16 end
   local as_scores = model.task == "regress" or o.scores or o.probabilities
-  if o.probabilities then model:probabilities_of(l, kbcd.Matrix.zeros(0, model.k)) end  -- or an error, before anything is read
+  if o.probabilities then model:probabilities_of(l, kbcd.Matrix.zeros(0, model.k)) end  -- an error if there are none
   local kind = as_scores and "f8" or whole and "i8" or "text"
 
   local rows_before = 0  -- in pieces of standard input that were predicted already

@@ -1,5 +1,5 @@
--- features_newton: logistic regression on p random features by Newton's method. With Z = z(X), n x p, ℓ the multinomial logistic
--- loss (or another with second derivatives), and W its second derivatives at every row,
+-- features_newton: logistic regression on p random features by Newton's method. With Z = z(X), n x p, ℓ the multinomial
+-- logistic loss (or another with second derivatives), and W its second derivatives at every row,
 --
 --     min (1/n) Σ ℓ((Zw)_i, y_i) + λ‖w‖²,     H D = Zᵀ (W (Z D)) + 2nλ D ≈ P = c (n/m) Z_SᵀZ_S + 2nλ I
 --

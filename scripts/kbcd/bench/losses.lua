@@ -48,8 +48,11 @@ return function(bench)
   local logistic = kbcd.scoring.log_loss(softmax(scores.newton), test_y)
   local ratio = middle(seconds.newton) / middle(seconds.falkon)
   bench.add{ group = "losses", name = ("logistic by newton, p=%d, log-loss"):format(p), value = logistic / squares,
-    unit = "of calibrated falkon's", bar = 1, at_most = true, note = ("%.4f and %.4f; errors %.2f%% and %.2f%%"):format(logistic,
-    squares, 100 * kbcd.scoring.wrong(scores.newton, test_y), 100 * kbcd.scoring.wrong(scores.falkon, test_y)) }
-  bench.add{ group = "losses", name = ("logistic by newton, p=%d, time"):format(p), value = ratio, unit = "x falkon's", bar = 4,
-    at_most = true, seconds = middle(seconds.newton), note = ("falkon %.3g s"):format(middle(seconds.falkon)) }
+    unit = "of calibrated falkon's", bar = 1, at_most = true,
+    note = ("%.4f and %.4f; errors %.2f%% and %.2f%%"):format(logistic, squares,
+    100 * kbcd.scoring.wrong(scores.newton, test_y),
+    100 * kbcd.scoring.wrong(scores.falkon, test_y)) }
+  bench.add{ group = "losses", name = ("logistic by newton, p=%d, time"):format(p), value = ratio,
+    unit = "x falkon's", bar = 4, at_most = true, seconds = middle(seconds.newton),
+    note = ("falkon %.3g s"):format(middle(seconds.falkon)) }
 end

@@ -1,5 +1,5 @@
--- declared_flags{ family, declared, otherwise [, prefixed] }: the flags of a family of things that declare their parameters (kernels,
--- feature maps): --FAMILY NAME, and one flag for every parameter that one of them declares.
+-- declared_flags{ family, declared, otherwise [, prefixed] }: the flags of a family of things that declare their parameters
+-- (kernels, feature maps): --FAMILY NAME, and one flag for every parameter that one of them declares.
 --
 -- A parameter that several of them have is one flag. If the command already has a flag of that name, or with prefixed = true,
 -- it is --FAMILY-PARAMETER.

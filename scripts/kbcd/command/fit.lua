@@ -1,6 +1,6 @@
 -- fit(data, s): the steps of one training run (see training_data and choices), each with the errors that a command reports:
--- step.test_error and, at the end of an epoch, step.train_error have an entry for each λ. Of real targets, an error is the RMSE,
--- or with another loss than squared the mean of that loss.
+-- step.test_error and, at the end of an epoch, step.train_error have an entry for each λ. Of real targets, an error is the
+-- RMSE, or with another loss than squared the mean of that loss.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"

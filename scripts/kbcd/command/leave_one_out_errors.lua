@@ -1,6 +1,6 @@
 -- leave_one_out_errors(data, s [, model]): the leave-one-out error of each λ of a run (settings of choices, and the model if
--- there is one), where rows are neither held out nor given to test, nil, and the scores; or nil and why not. They are those of
--- the solution, which a run of few epochs may not have reached.
+-- there is one), where rows are neither held out nor given to test, nil, and the scores; or nil and why not. They are those
+-- of the solution, which a run of few epochs may not have reached.
 
 local kbcd = require "kbcd"
 

@@ -1,10 +1,10 @@
--- calibration(list, y): probabilities from scores s of rows that the model was not trained on, for each λ of a path: numbers a
--- and b_1 … b_k such that softmax(a s + b) has the least log-loss. Newton's method, with the targets
+-- calibration(list, y): probabilities from scores s of rows that the model was not trained on, for each λ of a path:
+-- numbers a and b_1 … b_k such that softmax(a s + b) has the least log-loss. Newton's method, with the targets
 --
 --     q_c = 1 − ε + ε/k for the row's class, ε/k for the others,     ε = k / (n + k),
 --
--- after Platt (1999): with few rows, or classes that the scores separate, a stays finite. b is 0 where there are fewer than 20
--- rows a class. The result has a row (a, b_1 … b_k) for each λ.
+-- after Platt (1999): with few rows, or classes that the scores separate, a stays finite. b is 0 where there are fewer than
+-- 20 rows a class. The result has a row (a, b_1 … b_k) for each λ.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -12,10 +12,11 @@ local softmax = require "kbcd.data.softmax"
 local Matrix = kbcd.Matrix
 
 runtime.docs.calibration = [[calibration(list, y)
-Numbers that make probabilities, softmax(a s + b), of the scores s of a classifier: an L x (1 + k) Matrix, a row (a, b_1 … b_k)
-for each Matrix of scores in the list (this rank's rows, one for each lambda). y: a DataSet of class numbers 1..k. The rows
-must not be those that the model was trained on: held out, or from leave_one_out. model.calibration = calibration(…) gives
-a Model its probabilities, and model:save stores it. All ranks call it. calibration.apply(row, S) gives the probabilities.]]
+Numbers that make probabilities, softmax(a s + b), of the scores s of a classifier: an L x (1 + k) Matrix, a row (a, b_1 …
+b_k) for each Matrix of scores in the list (this rank's rows, one for each lambda). y: a DataSet of class numbers 1..k. The
+rows must not be those that the model was trained on: held out, or from leave_one_out. model.calibration = calibration(…)
+gives a Model its probabilities, and model:save stores it. All ranks call it. calibration.apply(row, S) gives the
+probabilities.]]
 
 local most_steps, rows_a_class = 50, 20
 

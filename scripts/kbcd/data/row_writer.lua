@@ -53,9 +53,9 @@ local function quoted(text)
 end
 
 local function csv(file, _, columns, names, header)
-  local cells = {}
-  for j, name in ipairs(header or {}) do cells[j] = quoted(name) end
-  if header then file:write(table.concat(cells, ","), "\n") end
+  local names_line = {}
+  for j, name in ipairs(header or {}) do names_line[j] = quoted(name) end
+  if header then file:write(table.concat(names_line, ","), "\n") end
   return function(A)
     local lines = {}
     for i = 1, A.nrows do
@@ -69,7 +69,8 @@ end
 
 runtime.docs.row_writer = [[row_writer(path, format, kind, columns [, names, header])
 A file of rows, "npy" or "csv", that rank 0 writes: out:write(A) adds the rows of a Matrix, out:close() ends it. kind: "f8"
-(numbers), "i8" or "text" (class numbers, written as names). header: names of the columns, the first line of CSV. Path "-" is standard output.]]
+(numbers), "i8" or "text" (class numbers, written as names). header: names of the columns, the first line of CSV. Path "-"
+is standard output.]]
 
 return function(path, format, kind, columns, names, header)
   if kbcd.rank() ~= 0 then return { write = function() end, close = function() end } end

@@ -8,10 +8,10 @@
 -- 2s u = ∂ℓ/∂f, so a run begins with o = f and u = ∂ℓ/∂f / 2s of the model that it starts from. With weights w of the rows, ℓ
 -- and the penalty of a row are times w, and the steps are the same.
 --
--- The residual of a λ is the larger of |f − o| and |o − o_before|, over |o|. An epoch solves for f roughly: where it changed the
--- model by more than a share of the residual, another one follows before o and u change, since steps from an f that is too far
--- off may diverge. Each λ has its own o and u, side by side as the models, and its own such epochs: the method's targets have k
--- columns for each λ. o, u and the residuals are declared as state.
+-- The residual of a λ is the larger of |f − o| and |o − o_before|, over |o|. An epoch solves for f roughly: where it
+-- changed the model by more than a share of the residual, another one follows before o and u change, since steps from an f
+-- that is too far off may diverge. Each λ has its own o and u, side by side as the models, and its own such epochs: the
+-- method's targets have k columns for each λ. o, u and the residuals are declared as state.
 
 local kbcd = require "kbcd"
 local Matrix = kbcd.Matrix

@@ -47,10 +47,10 @@ b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, 
 
 runtime.docs["algorithm options"] = [[options of every algorithm
 lambda (a number or a list: a path of models that share blocks and Grams); loss = "squared" (another name or losses.NAME{ … },
-by ADMM over a method of least squares: help "losses"; admm_penalty: its strength); epochs = 1; tol = 0 (stop after the epoch in
-which the model changed by no more, relatively); seed; keep = "exact", "f16" or "none" (how blocks of a fixed partition
-stay in memory from epoch to epoch, as far as the budget goes; exact: in the precision of the data); test (a DataSet:
-step.test_scores follows every block); score (a function of the list of test scores that gives a list of numbers,
+by ADMM over a method of least squares: help "losses"; admm_penalty: its strength); epochs = 1; tol = 0 (stop after the
+epoch in which the model changed by no more, relatively); seed; keep = "exact", "f16" or "none" (how blocks of a fixed
+partition stay in memory from epoch to epoch, as far as the budget goes; exact: in the precision of the data); test (a
+DataSet: step.test_scores follows every block); score (a function of the list of test scores that gives a list of numbers,
 step.test_error); log (a path, or { path = …, about = { … } }: a line of JSON a step, for kbcd report); checkpoint (help
 "checkpoint"); start (a Model to begin from; the data may have grown); targets (a function(epoch, fitted) that gives new
 targets before an epoch, or nil; fitted() is a list of fitted values); weights (of the rows: a Matrix of this rank's rows x

@@ -9,8 +9,8 @@ local Matrix = runtime.Matrix
 runtime.docs.lambda = [[lambda
 The type of o.lambda in an algorithm: a number for each model of the path. n * lambda, lambda + 1, -lambda and the like are
 lambdas again; lambda * A scales each model's columns of a Matrix A of k L columns; lambda:each(Y) is Y side by side L
-times, or a copy of Y where it has k L columns; lambda[l] is a number, lambda.count is L, lambda.k the columns of a model; lambda:columns(A, l) is a view of model
-l's columns; lambda:row() is a 1 x k L Matrix of each column's λ.]]
+times, or a copy of Y where it has k L columns; lambda[l] is a number, lambda.count is L, lambda.k the columns of a model;
+lambda:columns(A, l) is a view of model l's columns; lambda:row() is a 1 x k L Matrix of each column's λ.]]
 
 local methods = {}
 local Lambda = { __index = methods }

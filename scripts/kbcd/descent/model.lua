@@ -112,8 +112,8 @@ local function no_probabilities(m)
   if m.task == "regress" or m.loss and m.loss.task == "regress" then
     return "a model of real targets has no probabilities; they are for classes"
   end
-  return "the model has no probabilities: its scores are not calibrated; train it with rows held out (--hold-out 0.1), with " ..
-    "--loss logistic, or in a script set model.calibration (help \"calibration\")"
+  return "the model has no probabilities: its scores are not calibrated; train it with rows held out (--hold-out 0.1), " ..
+    "with --loss logistic, or in a script set model.calibration (help \"calibration\")"
 end
 
 function methods.has_probabilities(m) return no_probabilities(m) == nil end

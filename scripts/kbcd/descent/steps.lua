@@ -8,10 +8,11 @@
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
 -- without what the caller did in between or what the test scores took), model; for each λ residual (|E| / |Y|, or of the
 -- blocks so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where
--- they are known (with another loss than squared, residual is that of admm.lua, at the end of an epoch); test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score
--- makes of them. o.log: a line of JSON a step (logger.lua). The run ends after o.epochs, or
--- after the epoch in which the change of every λ (with ADMM, the residual) is at most o.tol; its last step has precision_loss where it ran in f32
--- (precision_check.lua). A model that is not finite ends it with an error.
+-- they are known (with another loss than squared, residual is that of admm.lua, at the end of an epoch); test_scores where
+-- there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score makes of them. o.log: a line of JSON a
+-- step (logger.lua). The run ends after o.epochs, or after the epoch in which the change of every λ (with ADMM, the
+-- residual) is at most o.tol; its last step has precision_loss where it ran in f32 (precision_check.lua). A model that is
+-- not finite ends it with an error.
 
 local kbcd = require "kbcd"
 local new_visits = require "kbcd.descent.visits"
@@ -101,7 +102,7 @@ return function(run, method)
   end
 
   -- |Δ| / |α| for each λ: of the blocks so far, or where all coefficients change, of the epoch at its end.
-  local function changes(Delta, now, residual)
+  local function changes(Delta, now)
     local list = {}
     if not Delta then
       if done < #visits then return nil end
@@ -116,7 +117,7 @@ return function(run, method)
     if rawequal(now, model.coefficients) and model.distributed then kbcd.allreduce(squares) end
     for l = 1, L do
       local step, size = sums(l, 1) + squares(l, 1), sums(l, 2) + squares(l, 2)
-      require_finite(l, step, size, residual and residual[l] or 0)
+      require_finite(l, step, size)
       sums:set(l, 1, step)
       sums:set(l, 2, size)
       list[l] = math.sqrt(step / math.max(size, 1e-300))
@@ -154,6 +155,7 @@ return function(run, method)
     local change = changes(Delta, now)
     if done == #visits then run.end_epoch(change) end
     local residual = residuals(block, systems and systems.squares)
+    for l, r in ipairs(residual or {}) do require_finite(l, r) end
     if done == #visits then replicated_check(run, ("at the end of epoch %d"):format(epoch)) end
     if done == #visits and epoch == 1 then precision_check.bookkeeping(run, method) end
     local largest = 0

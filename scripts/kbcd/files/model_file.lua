@@ -134,8 +134,8 @@ end
 runtime.docs["model_file.load"] = [[model_file.load(path [, options])
 A Model from a file, on any number of ranks: model[l]:predict(X) and model:predict(X) as for an algorithm's model, for data
 before preprocessing; model.best is the position of the best lambda. Also method, task, names, n, d, k, precision,
-preprocess, metrics, options, loss, calibration. options: with (a kernel or a feature map, for a model whose own is written in Lua). All ranks
-call it.]]
+preprocess, metrics, options, loss, calibration. options: with (a kernel or a feature map, for a model whose own is written
+in Lua). All ranks call it.]]
 function model_file.load(path, given)
   local o = options.read("model_file.load", given or {}, { with = { function(x)
     local kind = kbcd.type(x)

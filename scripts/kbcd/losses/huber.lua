@@ -1,5 +1,5 @@
--- huber: ℓ(f, y) = Σ r² where |r| ≤ δ, and δ (2|r| − δ) beyond, r = f − y: least squares that outliers do not lead away. It is
--- |f − y|² for large δ, so λ means the same as there. With c(r) = r clipped to [−δ, δ], the gradient is 2 c(r), and the
+-- huber: ℓ(f, y) = Σ r² where |r| ≤ δ, and δ (2|r| − δ) beyond, r = f − y: least squares that outliers do not lead away. It
+-- is |f − y|² for large δ, so λ means the same as there. With c(r) = r clipped to [−δ, δ], the gradient is 2 c(r), and the
 -- proximal operator o = v − 2t c((v − y) / (1 + 2t)).
 
 return {

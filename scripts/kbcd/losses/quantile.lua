@@ -1,5 +1,5 @@
--- quantile: ℓ(f, y) = Σ τ max(0, r) + (1 − τ) max(0, −r), r = y − f: the minimum is the τ-quantile of y given x, the median for
--- τ = 1/2. The proximal operator moves v towards y by at most τt from below and (1 − τ)t from above.
+-- quantile: ℓ(f, y) = Σ τ max(0, r) + (1 − τ) max(0, −r), r = y − f: the minimum is the τ-quantile of y given x, the median
+-- for τ = 1/2. The proximal operator moves v towards y by at most τt from below and (1 − τ)t from above.
 
 local kbcd = require "kbcd"
 

@@ -1,11 +1,12 @@
--- newton_steps(run, o): Newton's method for min (1/n) Σ ℓ(f_i, y_i) + λ⟨α, Mα⟩, f = Kα, as the iterations of an algorithm; M is
--- that of the norm, ‖f‖² = ⟨α, Mα⟩. With W the second derivatives of ℓ at each row, a step solves
+-- newton_steps(run, o): Newton's method for min (1/n) Σ ℓ(f_i, y_i) + λ⟨α, Mα⟩, f = Kα, as the iterations of an algorithm;
+-- M is that of the norm, ‖f‖² = ⟨α, Mα⟩. With W the second derivatives of ℓ at each row, a step solves
 --
 --     H D = −G,     G = Kᵀ ∂ℓ/∂f + 2nλ Mα,     H D = Kᵀ (W (K D)) + 2nλ M D
 --
--- by preconditioned conjugate gradients, to a tenth of G or by o.inner iterations, and goes α ← α + θD with the first θ = 1, ½, ¼ …
--- that lowers the objective enough (Armijo). K D is the sum of what the inner iterations computed, so that trials of θ cost no
--- product with K. All k columns of a model are one system, since W couples the classes; each λ has its own lengths and θ.
+-- by preconditioned conjugate gradients, to a tenth of G or by o.inner iterations, and goes α ← α + θD with the first θ =
+-- 1, ½, ¼ … that lowers the objective enough (Armijo). K D is the sum of what the inner iterations computed, so that trials
+-- of θ cost no product with K. All k columns of a model are one system, since W couples the classes; each λ has its own
+-- lengths and θ.
 
 local kbcd = require "kbcd"
 local Matrix = kbcd.Matrix
@@ -73,14 +74,15 @@ return function(run, o)
   local function lengths(D, KD, slopes)
     local MD, before = o.metric(D), losses(F)
     local linear, quadratic = dots(alpha, MD), dots(D, MD)
-    local theta, done = each_model(function() return 1 end), false
+    local theta = each_model(function() return 1 end)
     for _ = 1, most_halvings do
       local after = losses(add_each(F:clone(), KD, theta))
-      done = true
+      local done = true
       for l = 1, L do
         local change = after(1, l) - before(1, l) + X.n * lambda[l] * (2 * theta[l] * linear[l] + theta[l] ^ 2 * quadratic[l])
         local noise = 1e-14 * math.abs(before(1, l))                      -- of the sums
-        if not (change <= armijo * theta[l] * slopes[l] + noise) then theta[l], done = theta[l] / 2, false end
+        local enough = change <= armijo * theta[l] * slopes[l] + noise    -- false for NaN, too
+        if not enough then theta[l], done = theta[l] / 2, false end
       end
       if kbcd.allreduce_min(done and 1 or 0) == 1 then return theta end
     end

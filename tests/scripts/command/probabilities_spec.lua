@@ -93,7 +93,8 @@ test("a calibration is the minimum", function()
 end)
 
 test("huber and quantile: lambda by the loss itself", function()
-  for _, case in ipairs{ { "huber", "--loss-delta 0.4", { delta = 0.4 } }, { "quantile", "--loss-tau 0.8", { tau = 0.8 } } } do
+  for _, case in ipairs{ { "huber", "--loss-delta 0.4", { delta = 0.4 } },
+    { "quantile", "--loss-tau 0.8", { tau = 0.8 } } } do
     local name, flag, params = unpack(case)
     local loss = kbcd.losses[name](params)
     has(succeeds(train .. ("--y t.npy --test-x Xt.npy --test-y tt.npy --loss %s %s --lambda 1e-1,1e-3 --model r.h5"):format(
@@ -111,8 +112,8 @@ test("huber and quantile: lambda by the loss itself", function()
   refuses("kbcd predict --model r.h5 --x Xt.npy --probabilities --out p.npy", "real targets")
   has(succeeds("kbcd --threads 1 tune --x X.npy --y t.npy --loss huber --lambda 1e-1,1e-2 --sigma 2 --epochs 5").out,
     "huber loss", "--loss huber")
-  has(succeeds("kbcd --threads 1 compare --x X.npy --y y.npy --loss hinge --methods full_kernel,falkon --p 20 --lambda 1e-2").out,
-    "Falkon", "full kernel")
+  has(succeeds("kbcd --threads 1 compare --x X.npy --y y.npy --loss hinge --methods full_kernel,falkon --p 20 " ..
+    "--lambda 1e-2").out, "Falkon", "full kernel")
 end)
 
 test("refusals", function()
