@@ -78,8 +78,10 @@ local function main()
       say("log-loss %.4f", scoring.log_loss(model:probabilities_of(l, S), numbers))
     end
     if model.k > 5 then say("top-5 error %.2f%%", 100 * scoring.wrong(S, numbers, 5)) end
-    local targets = kbcd.DataSet.local_part(numbers.n, kbcd.labels.one_vs_all(numbers, { classes = model.k, first = 1 }))
-    say("RMSE of the scores %.6g", (scoring.rmse(S, targets)))
+    if model.loss.name == "squared" then
+      local targets = kbcd.labels.one_vs_all(numbers, { classes = model.k, first = 1 })
+      say("RMSE of the scores %.6g", (scoring.rmse(S, kbcd.DataSet.local_part(numbers.n, targets))))
+    end
     local counts = scoring.confusion(S, numbers)
     class_table(counts)
     if model.k <= 30 then confusion_table(counts) end
