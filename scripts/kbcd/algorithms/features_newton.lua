@@ -13,7 +13,7 @@ local on_ranks = require "kbcd.solvers.on_ranks"
 
 return kbcd.algorithm("features_newton", {
   "random features by Newton: logistic regression on p random features of a kernel, by Newton's method",
-  map = "map", b = false, epochs = 10, sample = kbcd.features_cg.declared.sample, inner = kbcd.newton.declared.inner,
+  map = "map", b = false, epochs = 6, sample = kbcd.features_cg.declared.sample, inner = kbcd.newton.declared.inner,
 }, function(X, Y, o, run)
   local lambda, p = o.lambda, o.map.p
   local model = run.feature_model(o.map, 8 * p ^ 2 * (3 + lambda.count / kbcd.size()))

@@ -14,7 +14,7 @@ local on_ranks = require "kbcd.solvers.on_ranks"
 
 return kbcd.algorithm("newton", {
   "Newton: logistic regression on p of the rows as centres, by Newton's method",
-  kernel = "kernel", p = kbcd.falkon.declared.p, b = false, epochs = 10,
+  kernel = "kernel", p = kbcd.falkon.declared.p, b = false, epochs = 6,
   inner = { "count", "conjugate gradient iterations of a Newton step, at most", default = 20 },
 }, function(X, Y, o, run)
   local lambda, p = o.lambda, o.p
