@@ -65,7 +65,8 @@ return function(family)
 
   -- except: a set of names of parameters for which the command has flags of its own.
   function flags.add(parser, text, except)
-    parser:option("--" .. family.family, ("%s (%s)."):format(text, family.otherwise)):choices(names)
+    parser:option("--" .. family.family, ("%s%s."):format(text, family.prefixed and "" or (" (%s)"):format(family.otherwise)))
+      :choices(names)
     for _, param in ipairs(params) do
       if not (except and except[param.name]) then
         param.key = (family.prefixed or parser:has(flag_of(param.name))) and family.family .. "_" .. param.name or param.name

@@ -14,7 +14,9 @@ local flags = declared_flags{ family = "loss", declared = losses.declared, other
 
 loss_flags.given = flags.given
 
-function loss_flags.add(parser) flags.add(parser, "What is minimised; newton methods: logistic unless given") end
+function loss_flags.add(parser)
+  flags.add(parser, "The loss that is minimised: of newton methods logistic unless given, of others squared")
+end
 
 function loss_flags.check(parser, o)
   local fault = flags.fault(o)

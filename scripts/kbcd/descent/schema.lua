@@ -30,7 +30,8 @@ local function common(declared, setup, loss)
     checkpoint = { options.maybe(options.checkpoint), false },
     loss = { function(x) return select(2, losses.read(x)) end, loss, kind = "loss", about = "what is minimised" },
     admm_penalty = { options.maybe(options.positive), false, kind = "positive",
-      about = "of ADMM, for another loss than squared; in half curvatures of the square", unlisted = loss ~= "squared" },
+      about = "the strength of ADMM's penalty, for another loss than squared (each has its own)",
+      unlisted = loss ~= "squared" },
     start = { options.maybe(options.model), false }, targets = { options.maybe(options["function"]), false },
     weights = { function(x)
       local kind = runtime.type(x)

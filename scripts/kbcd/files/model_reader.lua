@@ -172,7 +172,8 @@ local function read_loss(file, task)
       return loss
     end
   end
-  refuse(file.path, "/loss: the loss '%s' is not known here", tostring(name))
+  refuse(file.path, "/loss: the loss '%s' is not known here; put its file into kbcd/losses of a folder of KBCD_PATH",
+    tostring(name))
 end
 
 -- This rank's rows of a large table.

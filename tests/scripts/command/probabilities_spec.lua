@@ -116,6 +116,18 @@ test("huber and quantile: lambda by the loss itself", function()
     "--lambda 1e-2").out, "Falkon", "full kernel")
 end)
 
+test("a loss of one's own", function()
+  local book = shell.read(os.getenv("KBCD_SOURCE") .. "/scripts/kbcd/algorithms/COOKBOOK.md")
+  local text = book:match("## A loss\n.-```lua\n(.-)```")
+  os.execute(("mkdir -p '%s/lib/kbcd/losses'"):format(shell.tmp))
+  shell.write("lib/kbcd/losses/squared_hinge.lua", text)
+  for _, method in ipairs{ "full_kernel", "newton --p 30" } do
+    has(succeeds(("export KBCD_PATH=$PWD/lib; %s --y y.npy --lambda 1e-3 --model o.h5 --method %s --loss squared_hinge; " ..
+      "kbcd evaluate --model o.h5 --x Xt.npy --y yt.npy"):format(train, method)).out, "squared_hinge loss", "top-1 error")
+  end
+  refuses("kbcd evaluate --model o.h5 --x Xt.npy --y yt.npy", "'squared_hinge' is not known here")
+end)
+
 test("refusals", function()
   refuses(train .. "--y t.npy --loss logistic --model x.h5", "--loss logistic is for classes")
   refuses(train .. "--y y.npy --loss huber --model x.h5", "--loss huber is for real targets")
