@@ -6,6 +6,7 @@ local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local padded = require "kbcd.support.pad"
 local arguments = require "kbcd.command.training_arguments"
+local loss_flags = require "kbcd.command.loss_flags"
 
 local parser = kbcd.arguments("compare", "Runs methods on the same data and draws the paper's pictures of them.")
 arguments.add_data(parser)
@@ -64,11 +65,22 @@ local function run(data, algorithm, p)
   return { log = path, label = label, error = least, seconds = last.seconds }
 end
 
+-- Why a method cannot be among those that are compared, or nil: without --methods, one whose loss is not for the task.
+local function misfit(algorithm, task)
+  if o.methods then return nil end
+  local good, why = pcall(loss_flags.make, o, algorithm, task)
+  if good then return nil end
+  if o.loss then error(why, 0) end
+  return why
+end
+
 local function run_all(data)
   local results = {}
   for _, algorithm in ipairs(methods) do
     local list, of_map = sizes_of(algorithm)
-    for _, p in ipairs(list) do
+    local why = misfit(algorithm, data.task)
+    if why then kbcd.say("%s skipped: %s", pad(algorithm.title), why) end
+    for _, p in ipairs(why and {} or list) do
       if p and not of_map and p > data.X.n then
         kbcd.say("%s skipped: there are only %d rows", pad(("%s, p = %d"):format(algorithm.title, p)), data.X.n)
       else

@@ -42,6 +42,9 @@ local function main()
     if y.d ~= model.k then error(("y: %d columns expected, got %d"):format(model.k, y.d), 0) end
     local all, columns = scoring.rmse(S, y)
     say("RMSE %.6g", all)
+    if model.loss.name ~= "squared" then
+      say("mean %s loss %.6g", tostring(model.loss), scoring.errors("regress", { S }, y, "y", model.loss)[1])
+    end
     if #columns > 1 then
       for j, e in ipairs(columns) do say("  target %d: %.6g", j, e) end
     end
@@ -71,9 +74,14 @@ local function main()
   local function classify()
     local numbers = kbcd.classes.of_names(y, y_names, model.names)
     say("top-1 error %.2f%%", 100 * scoring.wrong(S, numbers))
+    if model:has_probabilities() then
+      say("log-loss %.4f", scoring.log_loss(model:probabilities_of(l, S), numbers))
+    end
     if model.k > 5 then say("top-5 error %.2f%%", 100 * scoring.wrong(S, numbers, 5)) end
-    local targets = kbcd.DataSet.local_part(numbers.n, kbcd.labels.one_vs_all(numbers, { classes = model.k, first = 1 }))
-    say("RMSE of the scores %.6g", (scoring.rmse(S, targets)))
+    if model.loss.name == "squared" then
+      local targets = kbcd.labels.one_vs_all(numbers, { classes = model.k, first = 1 })
+      say("RMSE of the scores %.6g", (scoring.rmse(S, kbcd.DataSet.local_part(numbers.n, targets))))
+    end
     local counts = scoring.confusion(S, numbers)
     class_table(counts)
     if model.k <= 30 then confusion_table(counts) end

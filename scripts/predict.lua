@@ -16,7 +16,9 @@ parser:option("--label", "Columns of --x (CSV) that are no features, by name or 
 parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.argument_types.positive)
 parser:option("--with", "A Lua file that returns the model's kernel or feature map, where that is written in Lua.")
   :argname("FILE")
-parser:flag("--scores", "The scores of every class instead of the class.")
+parser:mutex(
+  parser:flag("--scores", "The scores of every class instead of the class."),
+  parser:flag("--probabilities", "The probabilities of every class; in CSV, with their names in the first line."))
 load_flags.add(parser)
 local o = parser:parse(arg)
 
@@ -36,7 +38,8 @@ local function main()
   -- Classes as the whole numbers or the texts that the labels were.
   local names, whole = model.names, true
   for _, name in ipairs(names or {}) do whole = whole and name:match("^%-?%d+$") ~= nil and #name < 16 end
-  local as_scores = model.task == "regress" or o.scores
+  local as_scores = model.task == "regress" or o.scores or o.probabilities
+  if o.probabilities then model:probabilities_of(l, kbcd.Matrix.zeros(0, model.k)) end  -- an error if there are none
   local kind = as_scores and "f8" or whole and "i8" or "text"
 
   local rows_before = 0  -- in pieces of standard input that were predicted already
@@ -44,12 +47,14 @@ local function main()
     local S = model[l]:predict(X)
     kbcd.scoring.require_finite(S, rows_before + X.first, "--x")
     rows_before = rows_before + X.n
+    if o.probabilities then return model:probabilities_of(l, S) end
     if as_scores then return S end
     return S.nrows > 0 and S:argmax(2) or kbcd.Matrix.zeros(0, 1)
   end
 
   local function run(name)
-    local out = kbcd.row_writer(name, format, kind, as_scores and model.k or 1, kind ~= "f8" and names or nil)
+    local out = kbcd.row_writer(name, format, kind, as_scores and model.k or 1, kind ~= "f8" and names or nil,
+      o.probabilities and names or nil)
     local function put(X)
       local P = kbcd.DataSet.local_part(X.n, predicted(X))
       for _, I in ipairs(kbcd.Index.range(1, X.n):partition(4096)) do out:write(P:gather(I)) end

@@ -43,6 +43,16 @@ local function open_checkpoint(data)
   return checkpoint
 end
 
+-- Probabilities of a classifier, of scores of rows that it was not trained on: how well they do, as a text. Those of another
+-- loss than the logistic are calibrated here.
+local function add_probabilities(model, best, scores, y, measure)
+  if model.loss.task == "regress" or not scores then return nil end
+  local calibrated = not model.loss.probabilities
+  if calibrated then model.calibration = kbcd.calibration(scores, y) end
+  return ("%s log-loss %.4f%s"):format(measure, kbcd.scoring.log_loss(model:probabilities_of(best, scores[best]), y),
+    calibrated and ", of probabilities that are calibrated by these rows" or "")
+end
+
 local function main()
   if not o.model then
     o.model = "model.h5"
@@ -80,7 +90,8 @@ local function main()
   if notes ~= "" then say("chosen: %s", notes) end
   local lambda_texts = {}
   for l, lambda in ipairs(s.options.lambda) do lambda_texts[l] = ("%g"):format(lambda) end
-  say("%s%s%s%s, lambda = %s, %s, %d rank%s of %d thread%s", s.method, s.kernel and ", " .. tostring(s.kernel) or "",
+  say("%s%s%s%s%s, lambda = %s, %s, %d rank%s of %d thread%s", s.method,
+    s.loss.name ~= "squared" and (", %s loss"):format(tostring(s.loss)) or "", s.kernel and ", " .. tostring(s.kernel) or "",
     s.p and ", p = " .. s.p or "", s.b and ", b = " .. s.b or "", table.concat(lambda_texts, " "), X.dtype, kbcd.size(),
     kbcd.size() == 1 and "" or "s", kbcd.threads(), kbcd.threads() == 1 and "" or "s")
 
@@ -109,17 +120,23 @@ local function main()
 
   if last.epoch < last.epochs then say("the model changes by less than tol: it ends after %d epochs", last.epoch) end
   local errors, measure, left_out = last.test_error, data.held_out and "held-out" or "test", nil
+  local classify, scores = data.task == "classify", last.test_scores
   if not test then
     local why
-    if #s.options.lambda > 1 then left_out, why = leave_one_out_errors(data, s, last.model) end
+    if #s.options.lambda > 1 or classify then left_out, why, scores = leave_one_out_errors(data, s, last.model) end
+    if #s.options.lambda == 1 then left_out, why = nil, nil end
     errors, measure = left_out or last.train_error, left_out and "leave-one-out" or "training"
     if left_out then say("leave-one-out error of the solution %s", scoring.show(data.task, left_out)) end
     if why then say("lambda is chosen by the training error: %s; --hold-out 0.1 holds rows out", why) end
   end
   local best = scoring.best(errors)
+  local probabilities = classify and add_probabilities(last.model, best, scores, test and test.y or data.y,
+    test and measure or "leave-one-out")
+  local what = data.task == "regress" and s.loss.name ~= "squared" and "loss" or "error"
 
   local options = { held_out = data.held_out or 0, data = data.source }
   for name, value in pairs(s.options) do
+    if name == "loss" then value = tostring(value) end
     local kind = kbcd.type(value)
     if kind == "number" or kind == "string" or kind == "boolean" then options[name] = value end
   end
@@ -130,8 +147,9 @@ local function main()
       residual = last.residual, seconds = last.seconds },
   })
   if checkpoint then checkpoint:remove() end
-  say("%s: best lambda = %g, %s error %s", o.model, s.options.lambda[best], measure,
+  say("%s: best lambda = %g, %s %s %s", o.model, s.options.lambda[best], measure, what,
     scoring.show(data.task, { errors[best] }))
+  if probabilities then say("%s: %s", o.model, probabilities) end
 end
 
 kbcd.command("train", main)

@@ -103,8 +103,9 @@ local function main()
   end
 
   local scoring = kbcd.scoring
-  kbcd.say("%s: %d rows to %s, %s error", data.source, data.X.n, data.task,
-    o.folds and o.folds .. "-fold" or data.held_out and "held-out" or leaves_out and "leave-one-out" or "test")
+  kbcd.say("%s: %d rows to %s, %s %s", data.source, data.X.n, data.task,
+    o.folds and o.folds .. "-fold" or data.held_out and "held-out" or leaves_out and "leave-one-out" or "test",
+    data.task == "regress" and (o.loss or "squared") ~= "squared" and o.loss .. " loss" or "error")
   local head = {}
   for l, lambda in ipairs(o.lambda) do head[l] = ("%9s"):format(("%g"):format(lambda)) end
   kbcd.say("%14s  %s", (width or "-") .. " \\ lambda", table.concat(head, " "))

@@ -7,24 +7,16 @@
 -- products with K, which is kept. Every column has step lengths of its own (help "conjugate_steps").
 
 local kbcd = require "kbcd"
-local Matrix, allreduce = kbcd.Matrix, kbcd.allreduce
+local falkon_factors = require "kbcd.solvers.falkon_factors"
+local on_ranks = require "kbcd.solvers.on_ranks"
+local allreduce = kbcd.allreduce
 
--- A function of l that gives P⁻¹A for the l-th λ. Rounding leaves M short of positive by about 1e-7 p in f32: a multiple of I
--- lifts it, and smaller λ share its factor, since they are less than what is known of M.
 local function falkon(X, o, _, M)
-  local least, factors = X.dtype == "f32" and 1e-6 or 1e-12, {}
-  local function factor(lambda)
-    local ridge = math.max(lambda, least) * o.p
-    factors[ridge] = factors[ridge] or kbcd.chol(M:clone():add_diagonal(ridge), { jitter = true })
-    return factors[ridge]
-  end
-  return function(l)
-    local first, second = factor(0), factor(o.lambda[l])
-    return function(A) return second:solve(first:solve(A)):scale(o.p / X.n) end
-  end
+  local inverse = falkon_factors(M, X.n, X.dtype)
+  return function(l) return inverse(o.lambda[l]) end
 end
 
--- preconditioner(X, o, K, M): that of falkon unless given (krill.lua).
+-- preconditioner(X, o, K, M): that of falkon unless given (krill.lua); a function of l that gives P⁻¹A for the l-th λ.
 local function setup(X, Y, o, run, preconditioner)
   local lambda, p, nl = o.lambda, o.p, X.n * o.lambda
   local J = run.centers(p, o.kernel)
@@ -32,15 +24,7 @@ local function setup(X, Y, o, run, preconditioner)
   local alpha, K = model.coefficients, model:matrix(o.keep)
   local M = K:square():to("f64")
   local E = run.distributed("E", lambda:each(Y))                          -- Y − K α
-  local inverse, solvers = (preconditioner or falkon)(X, o, K, M), {}     -- the l-th λ is solved on one rank
-  for l = 1 + kbcd.rank(), lambda.count, kbcd.size() do solvers[l] = inverse(l) end
-  local function precondition(A)                                          -- P⁻¹A
-    local Z = Matrix.zeros(p, run.columns)
-    for l = 1, lambda.count do
-      if solvers[l] then lambda:columns(Z, l):copy(solvers[l](lambda:columns(A, l))) end
-    end
-    return allreduce(Z)
-  end
+  local precondition = on_ranks(lambda, p, (preconditioner or falkon)(X, o, K, M))   -- P⁻¹A
   local V                                                                 -- K D
   local function times(D)
     V = K * D

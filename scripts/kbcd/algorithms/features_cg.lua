@@ -6,7 +6,8 @@
 -- kept. Every column has a step length of its own (conjugate_steps).
 
 local kbcd = require "kbcd"
-local Matrix, Index, allreduce = kbcd.Matrix, kbcd.Index, kbcd.allreduce
+local feature_matrix = require "kbcd.solvers.feature_matrix"
+local on_ranks = require "kbcd.solvers.on_ranks"
 
 return kbcd.algorithm("features_cg", {
   "random features by CG: regression on p random features of a kernel, by preconditioned conjugate gradients",
@@ -15,39 +16,23 @@ return kbcd.algorithm("features_cg", {
     default = function(X, o) return math.min(X.n, o.map and 2 * o.map.p or 8192) end },
   b = false, epochs = 20,
 }, function(X, Y, o, run)
-  local lambda, p, n, m, nl = o.lambda, o.map.p, X.n, o.sample, X.n * o.lambda
-  if m > n then error(("features_cg: sample = %d is larger than n = %d"):format(m, n), 0) end
+  local lambda, p, nl = o.lambda, o.map.p, X.n * o.lambda
   local model = run.feature_model(o.map, 8 * p ^ 2 * (3 + lambda.count / kbcd.size()))
-  local w, blocks = model.coefficients, {}                                -- f(x) = z(x)ᵀ w
-  for i, B in ipairs(Index.range(1, p):partition(2048)) do blocks[i] = { at = B, Z = model:block(B) } end
+  local w, Z = model.coefficients, feature_matrix(model, o)               -- f(x) = z(x)ᵀ w
   local E = run.distributed("E", lambda:each(Y))                          -- Y − Z w
-  local function t_times(A)                                               -- ZᵀA
-    local parts = {}
-    for i, block in ipairs(blocks) do parts[i] = block.Z:t() * A end
-    return allreduce(Matrix.vcat(parts))
-  end
-  local V = Matrix.zeros(X.local_n, run.columns)                          -- Z D
+  local V                                                                 -- Z D
   local function times(D)
-    V:fill(0)
-    for _, block in ipairs(blocks) do V:add(block.Z * D:take(block.at)) end
-    return t_times(V) + nl * D
+    V = Z * D
+    return Z.t_times(V) + nl * D
   end
-
-  -- P of each λ, on one rank; rounding in f32 leaves the Gram about 1e-7 n short of positive.
-  local factors, Z_S = {}, model:block(Index.range(1, p), Index.sample(n, m, { seed = o.seed, stream = 1 }))
-  local gram = allreduce(Z_S:gram()):to("f64"):scale(n / m)
-  Z_S:release()
-  for l = kbcd.rank() + 1, lambda.count, kbcd.size() do
-    factors[l] = kbcd.chol(gram:clone():add_diagonal(nl[l] + (X.dtype == "f32" and 1e-7 * n or 0)))
-  end
-  local function precondition(A)                                          -- P⁻¹A
-    local C = Matrix.zeros(p, run.columns)
-    for l, factor in pairs(factors) do lambda:columns(C, l):copy(factor:solve(lambda:columns(A, l))) end
-    return allreduce(C)
-  end
+  local gram = Z.sampled_gram(o.sample)
+  local precondition = on_ranks(lambda, p, function(l)                    -- P⁻¹A
+    local factor = kbcd.chol(gram:clone():add_diagonal(nl[l]))
+    return function(A) return factor:solve(A) end
+  end)
   local cg = kbcd.conjugate_steps(run, { x = w, times = times, precondition = precondition })
   local function restart()
-    cg.R:copy(t_times(E) - nl * w)
+    cg.R:copy(Z.t_times(E) - nl * w)
     cg.restart()
   end
 

@@ -17,6 +17,7 @@ sizes.full = {
   path_block = 1024,                                  -- of the full kernel with 10 λ, whose factors cost n b² each
   predict_p = 2048,
   solver_epochs = 20,
+  loss_p = 5000,
   cached_n = 30000,                                   -- the full kernel whose later epochs are timed
   memory = 2 ^ 30,                                    -- the budget of the runs whose memory is measured
   timit = { n = 2251569, d = 440, k = 147, b = 4096, steps = 2 },
@@ -43,6 +44,7 @@ sizes.quick = {
   path_block = 32,
   predict_p = 64,
   solver_epochs = 4,
+  loss_p = 64,
   cached_n = 200,
   memory = 2 ^ 26,
   timit = { n = 1000, d = 44, k = 15, b = 64, steps = 2 },

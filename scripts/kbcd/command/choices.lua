@@ -2,11 +2,12 @@
 -- chosen.
 --
 -- Gives { method (its name), algorithm, options (the table that the algorithm is called with), kernel, chosen (what was
--- chosen of the kernel, by name), p (of centres or features), b }. `given` are the algorithm's options that were given.
+-- chosen of the kernel, by name), p (of centres or features), b, loss }. `given` are the algorithm's options that were given.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local kernel_flags = require "kbcd.command.kernel_flags"
+local loss_flags = require "kbcd.command.loss_flags"
 local map_flags = require "kbcd.command.map_flags"
 local complete = require("kbcd.descent.options").completed
 
@@ -29,12 +30,22 @@ local function blocks_fit(X, p, keep)
   return keep ~= "none" and entries * bytes < 0.8 * kbcd.size() * kbcd.allreduce_min(kbcd.memory_budget())
 end
 
+-- ADMM takes an epoch or few for each of its steps, and ends by its residual. cheap: whether epochs after the first are.
+local function choose_admm_epochs(options, given, cheap, chosen)
+  if given.epochs then return end
+  options.epochs, options.tol = cheap and 60 or 10, options.tol or 1e-3
+  chosen("at most %d epochs of ADMM (tol = %g)", options.epochs, options.tol)
+end
+
 return function(o, data, algorithm, given)
   local X, notes, schema = data.X, {}, algorithm.schema
   local options, s = { seed = o.seed }, { method = algorithm.name, algorithm = algorithm, chosen = {} }
   local function chosen(text, ...) notes[#notes + 1] = text:format(...) end
   for name, value in pairs(given) do options[name] = value end
   local completed = complete(algorithm.name, schema, options, X)
+  s.loss = loss_flags.make(o, algorithm, data.task)
+  if s.loss.name ~= "squared" or algorithm.loss then options.loss = s.loss end
+  local by_admm = s.loss.name ~= "squared" and not algorithm.loss
   if not o.method then chosen("method %s (%d rows)", algorithm.name, X.n) end
 
   local map, kernel  -- the names of these options
@@ -72,15 +83,17 @@ return function(o, data, algorithm, given)
     s.b = options.b
     local fits = options.partition ~= "fresh" and blocks_fit(X, s.p, options.keep or schema.keep[2])
     options.epochs = options.epochs or schema.epochs.declared and completed.epochs or nil
-    if not options.epochs then
+    if not options.epochs and not by_admm then
       options.epochs = s.b >= count and 1 or fits and 8 or 3  -- epochs cost little when the blocks are kept
       chosen("%d epoch%s", options.epochs, options.epochs == 1 and "" or "s")
     end
+    if by_admm then choose_admm_epochs(options, given, s.b >= count or fits, chosen) end
     if not options.partition and schema.partition[2] == "regrouped" and options.epochs > 1 then
       options.partition = fits and "regrouped" or "fresh"
       chosen(fits and "blocks regrouped each epoch (the kernel fits in memory)" or "fresh blocks each epoch")
     end
   end
+  if by_admm and not schema.b then choose_admm_epochs(options, given, true, chosen) end
   s.options = options
   return s, table.concat(notes, ", ")
 end

@@ -1,8 +1,8 @@
--- declared_flags{ family, declared, otherwise }: the flags of a family of things that declare their parameters (kernels,
--- feature maps): --FAMILY NAME, and one flag for every parameter that one of them declares.
+-- declared_flags{ family, declared, otherwise [, prefixed] }: the flags of a family of things that declare their parameters
+-- (kernels, feature maps): --FAMILY NAME, and one flag for every parameter that one of them declares.
 --
--- A parameter that several of them have is one flag. If the command already has a flag of that name, it is
--- --FAMILY-PARAMETER.
+-- A parameter that several of them have is one flag. If the command already has a flag of that name, or with prefixed = true,
+-- it is --FAMILY-PARAMETER.
 
 local parameter_types = require "kbcd.command.parameter_types"
 
@@ -65,10 +65,11 @@ return function(family)
 
   -- except: a set of names of parameters for which the command has flags of its own.
   function flags.add(parser, text, except)
-    parser:option("--" .. family.family, ("%s (%s)."):format(text, family.otherwise)):choices(names)
+    parser:option("--" .. family.family, ("%s%s."):format(text, family.prefixed and "" or (" (%s)"):format(family.otherwise)))
+      :choices(names)
     for _, param in ipairs(params) do
       if not (except and except[param.name]) then
-        param.key = parser:has(flag_of(param.name)) and family.family .. "_" .. param.name or param.name
+        param.key = (family.prefixed or parser:has(flag_of(param.name))) and family.family .. "_" .. param.name or param.name
         parser:option(flag_of(param.key), help_of(param.owners), nil, converter(param.owners))
       end
     end

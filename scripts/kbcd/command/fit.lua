@@ -1,5 +1,6 @@
 -- fit(data, s): the steps of one training run (see training_data and choices), each with the errors that a command reports:
--- step.test_error and, at the end of an epoch, step.train_error have an entry for each λ.
+-- step.test_error and, at the end of an epoch, step.train_error have an entry for each λ. Of real targets, an error is the
+-- RMSE, or with another loss than squared the mean of that loss.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -14,7 +15,7 @@ return function(data, s)
   for name, value in pairs(s.options) do options[name] = value end
   options.test, options.checkpoint, options.start = test and test.X or false, s.checkpoint or false, s.start or false
   if s.log then options.log = { path = s.log, about = { task = data.task, data = data.source } } end
-  function options.score(scores) return kbcd.scoring.errors(data.task, scores, test.y, "the test rows") end
+  function options.score(scores) return kbcd.scoring.errors(data.task, scores, test.y, "the test rows", s.loss) end
   local steps = s.algorithm(data.X, Y, options)
   return function()
     local step = steps()
@@ -23,7 +24,7 @@ return function(data, s)
       step.error = step.test_error[kbcd.scoring.best(step.test_error)]
     end
     if step.epoch_end then
-      step.train_error = kbcd.scoring.errors(data.task, step.model:fitted(), data.y, "the training rows")
+      step.train_error = kbcd.scoring.errors(data.task, step.model:fitted(), data.y, "the training rows", s.loss)
     end
     return step
   end

@@ -1,6 +1,6 @@
 -- leave_one_out_errors(data, s [, model]): the leave-one-out error of each λ of a run (settings of choices, and the model if
--- there is one), where rows are neither held out nor given to test; or nil and why not. They are those of the solution, which
--- a run of few epochs may not have reached.
+-- there is one), where rows are neither held out nor given to test, nil, and the scores; or nil and why not. They are those
+-- of the solution, which a run of few epochs may not have reached.
 
 local kbcd = require "kbcd"
 
@@ -20,6 +20,9 @@ return function(data, s, model)
   if not s.algorithm.least_squares or (o.gamma or 0) > 0 then
     return nil, ("%s has no leave-one-out errors in closed form"):format(s.method)
   end
+  if s.loss and s.loss.name ~= "squared" then
+    return nil, ("the %s loss has no leave-one-out errors in closed form"):format(s.loss.name)
+  end
   local bytes = 3 * 8 * (s.p or X.n) ^ 2
   if operations(X, s.p) > most_operations or bytes > kbcd.allreduce_min(kbcd.memory_budget()) then
     return nil, ("leave-one-out errors of %d %s take too long"):format(s.p or X.n, s.p and "centres or features" or "rows")
@@ -27,5 +30,6 @@ return function(data, s, model)
   local Y = data.task == "classify" and kbcd.labels.one_vs_all(data.y, { classes = data.k, first = 1 }) or data.y
   local settings = { lambda = o.lambda, map = o.map }
   if not o.map then settings.kernel, settings.centers = s.kernel, centers_of(X, s, model) end
-  return kbcd.scoring.errors(data.task, kbcd.leave_one_out(X, Y, settings).scores, data.y, "the training rows")
+  local scores = kbcd.leave_one_out(X, Y, settings).scores
+  return kbcd.scoring.errors(data.task, scores, data.y, "the training rows"), nil, scores
 end

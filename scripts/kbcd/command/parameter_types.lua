@@ -12,6 +12,7 @@ local kinds = {
   number = number,
   positive = function(text) local x = number(text) return x and x > 0 and x or nil end,
   not_negative = function(text) local x = number(text) return x and x >= 0 and x or nil end,
+  fraction = function(text) local x = number(text) return x and x > 0 and x < 1 and x or nil end,
   count = function(text, param)
     local x = number(text)
     return x and x >= 1 and x % 1 == 0 and x <= (param.most or 2 ^ 53) and x or nil

@@ -6,6 +6,8 @@ local function quoted(value)
   return text:match("^[%w%./:_%-=+,]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
+local loss_flags = require "kbcd.command.loss_flags"
+
 local data_flags = { "data", "label", "x", "y", "test_data", "test_x", "test_y", "hold_out", "task", "precision", "seed" }
 
 return function(o, words, best)
@@ -28,6 +30,7 @@ return function(o, words, best)
   add("--epochs", s.options.epochs)
   add("--p", s.p)
   add("--b", not o.folds and s.b or s.given_b)
+  for _, word in ipairs(loss_flags.given(o)) do add(word[1], word[2]) end
   for _, word in ipairs(words) do add(word[1], word[2]) end
   add("--jitter", s.options.jitter and true)
   return table.concat(parts, " ") .. " --model model.h5"

@@ -4,6 +4,7 @@
 local kbcd = require "kbcd"
 local types = require "kbcd.command.argument_types"
 local load_flags = require "kbcd.command.load_flags"
+local loss_flags = require "kbcd.command.loss_flags"
 local method_flags = require "kbcd.command.method_flags"
 local methods = require "kbcd.command.methods"
 local without_places = require "kbcd.support.without_places"
@@ -81,6 +82,7 @@ function training_arguments.add_method(parser, except)
   local good, found = pcall(function() return named and { methods.find(named) } or methods.for_rows(1) end)
   if not good then refuse_method(parser, found) end
   training_arguments.candidates = found
+  loss_flags.add(parser)
   training_arguments.flags = method_flags(parser, found, nil, except)
   name_methods(parser, named)
 end
@@ -101,6 +103,7 @@ function training_arguments.add_methods(parser)
     seen[algorithm.name] = true
   end
   training_arguments.candidates = found
+  loss_flags.add(parser)
   training_arguments.flags = method_flags(parser, found, { p = true })
 end
 
@@ -124,6 +127,7 @@ function training_arguments.check(parser, o)
   if (o.test_x == nil) ~= (o.test_y == nil) then refuse("--test-x and --test-y go together") end
   if o.label and not o.data then refuse("--label names a column of --data, which is not given") end
   load_flags.check(parser, o, training_arguments.files(o))
+  loss_flags.check(parser, o)
   if training_arguments.candidates then
     for _, algorithm in ipairs(training_arguments.candidates) do
       local flags = training_arguments.flags

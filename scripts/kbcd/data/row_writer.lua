@@ -1,4 +1,4 @@
--- row_writer(path, format, kind, columns [, names]): writes a file of rows, .npy or CSV, piece by piece on rank 0.
+-- row_writer(path, format, kind, columns [, names, header]): writes a file of rows, .npy or CSV, piece by piece on rank 0.
 --
 -- kind "f8": numbers as they are; "i8" and "text": one column of class numbers, written as the names of the classes.
 -- A .npy of one column has one dimension; texts are bytes of fixed length. out:write(A), out:close(). Path "-" is stdout.
@@ -52,7 +52,10 @@ local function quoted(text)
   return text:find('[",\n\r]') and '"' .. text:gsub('"', '""') .. '"' or text
 end
 
-local function csv(file, _, columns, names)
+local function csv(file, _, columns, names, header)
+  local names_line = {}
+  for j, name in ipairs(header or {}) do names_line[j] = quoted(name) end
+  if header then file:write(table.concat(names_line, ","), "\n") end
   return function(A)
     local lines = {}
     for i = 1, A.nrows do
@@ -64,16 +67,17 @@ local function csv(file, _, columns, names)
   end, function() end
 end
 
-runtime.docs.row_writer = [[row_writer(path, format, kind, columns [, names])
+runtime.docs.row_writer = [[row_writer(path, format, kind, columns [, names, header])
 A file of rows, "npy" or "csv", that rank 0 writes: out:write(A) adds the rows of a Matrix, out:close() ends it. kind: "f8"
-(numbers), "i8" or "text" (class numbers, written as names). Path "-" is standard output.]]
+(numbers), "i8" or "text" (class numbers, written as names). header: names of the columns, the first line of CSV. Path "-"
+is standard output.]]
 
-return function(path, format, kind, columns, names)
+return function(path, format, kind, columns, names, header)
   if kbcd.rank() ~= 0 then return { write = function() end, close = function() end } end
   local file, reason = io.stdout, nil
   if path ~= "-" then file, reason = io.open(path, "wb") end
   if not file then error(("%s: cannot be written (%s)"):format(path, reason), 0) end
-  local write, finish = (format == "npy" and npy or csv)(file, kind, columns, names)
+  local write, finish = (format == "npy" and npy or csv)(file, kind, columns, names, header)
   local function check(good, why)
     if not good then error(("%s: cannot be written to its end (%s)"):format(path, tostring(why)), 0) end
   end

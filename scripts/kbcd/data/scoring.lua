@@ -69,14 +69,25 @@ function scoring.confusion(S, y)
   return (kbcd.allreduce(counts))
 end
 
-runtime.docs["scoring.errors"] = [[scoring.errors(task, list, y, what)
+runtime.docs["scoring.log_loss"] = [[scoring.log_loss(P, y)
+The mean of -log p of each row's class number y, of probabilities P (this rank's rows x k); p below 1e-15 counts as that.]]
+function scoring.log_loss(P, y)
+  local sum = 0
+  each(P, y, function(i, class) sum = sum - math.log(math.max(P(i, class), 1e-15)) end)
+  return kbcd.allreduce(sum) / y.n
+end
+
+runtime.docs["scoring.errors"] = [[scoring.errors(task, list, y, what [, loss])
 For each Matrix of scores in a list (one for each λ): the share of wrong classes ("classify") or the root mean squared error
-("regress"). Scores that are not finite are an error, with their row of `what`.]]
-function scoring.errors(task, list, y, what)
-  local errors = {}
+("regress"), with another loss than squared the mean of that loss. Scores that are not finite are an error, with their row of
+`what`.]]
+function scoring.errors(task, list, y, what, loss)
+  local errors, squared = {}, not loss or loss.name == "squared"
   for l, S in ipairs(list) do
     scoring.require_finite(S, y.first, what)
-    errors[l] = task == "classify" and scoring.wrong(S, y) or (scoring.rmse(S, y))
+    if task == "classify" then errors[l] = scoring.wrong(S, y)
+    elseif squared then errors[l] = (scoring.rmse(S, y))
+    else errors[l] = kbcd.allreduce(loss.value(S, y.rows:to("f64"))) / y.n end
   end
   return errors
 end

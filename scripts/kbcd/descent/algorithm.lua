@@ -11,6 +11,8 @@ local options = require "kbcd.descent.options"
 local schema_of = require "kbcd.descent.schema"
 local new_lambda = require "kbcd.descent.lambda"
 local new_run = require "kbcd.descent.run"
+local new_admm = require "kbcd.descent.admm"
+local losses = require "kbcd.descent.loss"
 local steps = require "kbcd.descent.steps"
 local targets = require "kbcd.descent.targets"
 local lua_source = require "kbcd.support.lua_source"
@@ -23,7 +25,7 @@ name, each the name of a kind ("kernel", "map", "count", "positive", "not_negati
 "index", "data", "matrix", "model", "function"), a default (a number, true or false), { kind or default, "what it is
 for", default = … } or { choices = { … } }; a default may be a function(X, o) that gives it. They are checked, and become
 flags of the commands. Every algorithm also has
-lambda, epochs, tol, seed, keep, test, checkpoint, start, targets, weights, centers (where it has p), and unless it says
+lambda, loss, epochs, tol, seed, keep, test, checkpoint, start, targets, weights, centers (where it has p), and unless it says
 b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, o, run) makes the model and the state
 (help "run") and returns a table:
   step(B, K_b, solve, P): a step on block B (an Index of rows, centres or features), with K_b = K([n], B) or Z([n], B).
@@ -40,13 +42,15 @@ b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, 
     targets = false: the method refuses these options, such as one whose loss is not the square.
   later = true: block and step get the rows that are visited later in the epoch: block(B, later) as an Index, and
     step(B, K_b, solve, here) as this rank's rows among them.
+  progress(): what step.residual is, a list with a number for each lambda, at the end of an epoch, in place of |E| / |Y|.
   start_epoch(epoch): called before each epoch.   targets_changed(D): the targets have changed by D (option targets).]]
 
 runtime.docs["algorithm options"] = [[options of every algorithm
-lambda (a number or a list: a path of models that share blocks and Grams); epochs = 1; tol = 0 (stop after the epoch in
-which the model changed by no more, relatively); seed; keep = "exact", "f16" or "none" (how blocks of a fixed partition
-stay in memory from epoch to epoch, as far as the budget goes; exact: in the precision of the data); test (a DataSet:
-step.test_scores follows every block); score (a function of the list of test scores that gives a list of numbers,
+lambda (a number or a list: a path of models that share blocks and Grams); loss = "squared" (another name or losses.NAME{ … },
+by ADMM over a method of least squares: help "losses"; admm_penalty: its strength); epochs = 1; tol = 0 (stop after the
+epoch in which the model changed by no more, relatively); seed; keep = "exact", "f16" or "none" (how blocks of a fixed
+partition stay in memory from epoch to epoch, as far as the budget goes; exact: in the precision of the data); test (a
+DataSet: step.test_scores follows every block); score (a function of the list of test scores that gives a list of numbers,
 step.test_error); log (a path, or { path = …, about = { … } }: a line of JSON a step, for kbcd report); checkpoint (help
 "checkpoint"); start (a Model to begin from; the data may have grown); targets (a function(epoch, fitted) that gives new
 targets before an epoch, or nil; fitted() is a list of fitted values); weights (of the rows: a Matrix of this rank's rows x
@@ -58,7 +62,7 @@ add a growing multiple of I to a system that is not positive definite); choose (
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
-  dense = "boolean", weights = "boolean", targets = "boolean", choose = "function" }
+  dense = "boolean", weights = "boolean", targets = "boolean", choose = "function", progress = "function" }
 
 -- What setup returned, checked against the contract.
 local function checked(run, method)
@@ -88,8 +92,11 @@ local function checked(run, method)
   if run.scale and (method.weights == false or method.iterate and not method.weights) then
     refuse("option weights: this algorithm does not take weights")
   end
-  if run.o.targets and (method.targets == false or method.iterate and not method.targets_changed) then
-    refuse("option targets: this algorithm does not take targets that change")
+  for option, given in pairs{ targets = run.o.targets, loss = run.admm } do
+    if given and (method.targets == false or method.iterate and not method.targets_changed) then
+      refuse("option %s: this algorithm does not take targets that change%s", option,
+        option == "loss" and ", as ADMM makes them for another loss than squared" or "")
+    end
   end
   run.o.choose = run.o.choose or method.choose or false
   return method
@@ -119,16 +126,45 @@ local function add_targets(run, method)
     if not method.fitted then return model:predict(model.X) end
     return run.lambda:split(run.fitted())
   end
+  -- Before an epoch after the first.
   function run.change_targets(epoch)
-    local Y = run.o.targets(epoch, function() return run.model:fitted() end)
-    if Y == nil then return end
-    Y = targets(run.owner .. ": option targets", run.X, Y)
+    local Y = run.admm and run.admm.targets() or
+      run.o.targets and run.o.targets(epoch, function() return run.model:fitted() end)
+    if not Y then return end
+    if not run.admm then Y = targets(run.owner .. ": option targets", run.X, Y) end
     if run.scale then Y:cmul(run.scale) end
     local D = Y - run.Y
+    if run.admm and kbcd.allreduce_max(D:norm()) == 0 then return end
     run.Y:copy(Y)
     if method.residual then method.residual:add(run.lambda:each(D)) end
     if method.targets_changed then method.targets_changed(run.lambda:each(D)) end
   end
+  -- After the last step of an epoch, which changed the model by so much for each λ.
+  function run.end_epoch(change)
+    if not run.admm then return end
+    run.admm.update(method.fitted and run.fitted() or run.model:scores(run.X, run.model.coefficients), change)
+  end
+end
+
+-- The loss of a run. Another one than squared, which the algorithm does not minimise itself, is minimised by ADMM: the run's
+-- targets then are ADMM's, k columns for each λ, and the λ that the algorithm gets is λ / s.
+local function add_loss(run, algorithm)
+  local o, loss = run.o, losses.read(run.o.loss)
+  local function refuse(text, ...) error(("%s: option " .. text):format(run.owner, ...), 0) end
+  o.loss, run.loss = loss, loss
+  local fault = loss.fault and kbcd.allreduce_max(loss.fault(run.Y) and 1 or 0) == 1
+  if fault then refuse("loss = %s: Y: %s", loss.name, loss.fault(run.Y) or "other targets expected, on another rank") end
+  if algorithm.loss and not loss.hessian then
+    refuse("loss: %s minimises losses with second derivatives, and %s has none; methods of least squares take it",
+      run.owner, loss.name)
+  end
+  local by_admm = not algorithm.loss and loss.name ~= "squared"
+  if o.admm_penalty and not by_admm then refuse("admm_penalty: it is of ADMM, for another loss than squared") end
+  if not by_admm then return end
+  if o.targets then refuse("targets: it does not go with loss = %s, which makes targets of its own", loss.name) end
+  run.admm = new_admm(run, loss, run.Y, o.admm_penalty or loss.penalty(run.Y, run.X.n))
+  o.admm_penalty = run.admm.penalty
+  o.lambda, run.Y = run.lambda / run.admm.penalty, run.admm.targets()
 end
 
 local function start(algorithm, X, Y, given)
@@ -146,15 +182,21 @@ local function start(algorithm, X, Y, given)
   local run = new_run(name, X, Y, o, algorithm.blocks)
   run.b_given = given.b ~= nil
   run.place, run.sources, run.title = algorithm.place, algorithm.sources, algorithm.title
+  add_loss(run, algorithm)
   if o.weights then
     if o.start then error(name .. ": options start and weights do not go together", 2) end
     run.scale = scale_of(run, o.weights)
-    Y:cmul(run.scale)
+    run.Y:cmul(run.scale)
   end
-  local method = checked(run, algorithm.setup(X, Y, o, run))
+  local method = checked(run, algorithm.setup(X, run.Y, o, run))
   add_targets(run, method)
-  if o.start and method.residual then
-    method.residual:copy(method.fitted(run.model:scores(X, run.model.coefficients)))
+  if o.start and (method.residual or run.admm) then
+    local F = run.model:scores(X, run.model.coefficients)
+    if run.admm then
+      run.admm.begin(F)
+      run.Y:copy(run.admm.targets())
+    end
+    if method.residual then method.residual:copy(method.fitted(F)) end
   end
   return steps(run, method)
 end
@@ -166,7 +208,8 @@ local Algorithm = {
 
 -- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n), solver (what a
 -- call with one table means: the solver of systems that the algorithm is named after), least_squares (true: its solution is
--- that of least squares, min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form).
+-- that of least squares, min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form), loss (the
+-- default of the option loss, of an algorithm that minimises it itself: one with second derivatives).
 return function(name, declared, setup, more)
   if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
     error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)
@@ -176,11 +219,11 @@ return function(name, declared, setup, more)
   local about = declared[1] or name
   local where = debug.getinfo and debug.getinfo(setup, "S") or {}
   local file, modules = lua_source.files(setup)
-  local schema, own = schema_of("algorithm " .. name, declared, setup)
+  local schema, own = schema_of("algorithm " .. name, declared, setup, more and more.loss)
   return setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
     setup = setup, up_to = more and more.up_to, solver = more and more.solver,
-    least_squares = more and more.least_squares,
+    least_squares = more and more.least_squares, loss = more and more.loss,
     sources = { file = file or { checksum = lua_source.text(setup) }, modules = modules }, blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
   }, Algorithm)

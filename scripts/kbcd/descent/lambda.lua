@@ -9,8 +9,8 @@ local Matrix = runtime.Matrix
 runtime.docs.lambda = [[lambda
 The type of o.lambda in an algorithm: a number for each model of the path. n * lambda, lambda + 1, -lambda and the like are
 lambdas again; lambda * A scales each model's columns of a Matrix A of k L columns; lambda:each(Y) is Y side by side L
-times; lambda[l] is a number, lambda.count is L, lambda.k the columns of a model; lambda:columns(A, l) is a view of model
-l's columns; lambda:row() is a 1 x k L Matrix of each column's λ.]]
+times, or a copy of Y where it has k L columns; lambda[l] is a number, lambda.count is L, lambda.k the columns of a model;
+lambda:columns(A, l) is a view of model l's columns; lambda:row() is a 1 x k L Matrix of each column's λ.]]
 
 local methods = {}
 local Lambda = { __index = methods }
@@ -70,7 +70,9 @@ function Lambda.__tostring(lambda)
   return "lambda " .. table.concat(texts, " ")
 end
 
+-- A side by side, or as it is where each model has its own columns already (targets of the option `loss`).
 function methods.each(lambda, A)
+  if lambda.count > 1 and A.ncols == lambda.count * lambda.k then return A:clone() end
   local copies = {}
   for l = 1, lambda.count do copies[l] = A end
   return Matrix.hcat(copies)

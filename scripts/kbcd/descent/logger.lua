@@ -28,7 +28,7 @@ local function settings(run, about)
     versions = kbcd.version(), lambda = run.lambda.values }
   for name, value in pairs(run.o) do
     local kind = kbcd.type(value)
-    if kind == "Kernel" or kind == "FeatureMap" then value, kind = tostring(value), "string" end
+    if kind == "Kernel" or kind == "FeatureMap" or name == "loss" then value, kind = tostring(value), "string" end
     local plain = kind == "number" or kind == "string" or kind == "boolean" and value
     if plain and name ~= "log" then entry[name] = value end
   end

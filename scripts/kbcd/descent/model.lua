@@ -15,8 +15,8 @@ runtime.docs.Model = [[Model{ kernel, X, coefficients, … } or Model{ map, X, c
 f(x) = K(x, X) A of a kernel, or f(x) = z(x) A of a feature map, for rows like those of the DataSet X. coefficients: of a
 kernel, this rank's rows of X; with `centers`, an Index of rows of X, a row a centre, on every rank; of a map, all p rows on
 every rank. lambda: a number or a list, for several models side by side (1 unless given). m[l] is the l-th model:
-m[l]:predict(Z), m[l].coefficients, m[l].lambda. Also m.lambdas (a list), m.kernel, m.map, m.centers, m.count (of
-centres or features).]]
+m[l]:predict(Z), m[l]:probabilities(Z), m[l].coefficients, m[l].lambda. Also m.lambdas (a list), m.kernel, m.map, m.centers,
+m.count (of centres or features), m.loss, m.calibration.]]
 runtime.docs["Model:predict"] = [[Model:predict(Z)
 This rank's rows of the scores of a DataSet: a list with a Matrix for each lambda. m[l]:predict(Z) is one of them.]]
 runtime.docs["Model:fitted"] = [[Model:fitted()
@@ -25,6 +25,10 @@ computes them without a pass over X.]]
 runtime.docs["Model:save"] = [[Model:save(path [, options])
 Writes a model file, which predict, evaluate and model_file.load read. All ranks call it. options: task ("regress" unless
 given, or "classify"), names (of classes or targets), best (which lambda; 1 unless given), method, metrics, options.]]
+runtime.docs["Model:probabilities"] = [[Model:probabilities(Z)
+This rank's rows of the probabilities of the classes of a DataSet: a list with a Matrix for each lambda; m[l]:probabilities(Z)
+is one of them. Of a logistic model they are the softmax of the scores; of another classifier softmax(a s + b), with the
+numbers of m.calibration (help "calibration"), without which it is an error.]]
 runtime.docs["Model:block"] = [[Model:block(I [, rows])
 The block of the training rows against the I-th centres or features (not rows of X, where the model has centres), K([n], I)
 or Z([n], I), as the driver would make it: kept in memory as the options say. rows: an Index, only these rows.]]
@@ -102,6 +106,32 @@ end
 
 function methods.fitted(m) return m:predict(m.X) end
 
+-- Why there are no probabilities, or nil.
+local function no_probabilities(m)
+  if m.loss and m.loss.probabilities or m.calibration then return nil end
+  if m.task == "regress" or m.loss and m.loss.task == "regress" then
+    return "a model of real targets has no probabilities; they are for classes"
+  end
+  return "the model has no probabilities: its scores are not calibrated; train it with rows held out (--hold-out 0.1), " ..
+    "with --loss logistic, or in a script set model.calibration (help \"calibration\")"
+end
+
+function methods.has_probabilities(m) return no_probabilities(m) == nil end
+
+-- Those of scores S of the l-th λ.
+function methods.probabilities_of(m, l, S)
+  local why = no_probabilities(m)
+  if why then error((m.path and m.path .. ": " or "") .. why, 0) end
+  if m.loss and m.loss.probabilities then return m.loss.probabilities(S) end
+  return kbcd.calibration.apply(m.calibration:rows(l), S)
+end
+
+function methods.probabilities(m, Z)
+  local list = {}
+  for l, S in ipairs(m:predict(Z)) do list[l] = m:probabilities_of(l, S) end
+  return list
+end
+
 -- Coefficients of the kernel itself, where the rows have weights: α_i = √w_i α̃_i.
 function methods.unscaled(m, coefficients)
   if not m.scale or m.map then return coefficients end
@@ -126,6 +156,7 @@ local function part(m, l)
     require_rows(m, Z)
     return m:scores(Z, coefficients)
   end
+  function one.probabilities(_, Z) return m:probabilities_of(l, one:predict(Z)) end
   if not m.scale then one.coefficients = coefficients end
   return setmetatable(one, { __index = function(_, key)
     return key == "coefficients" and m:unscaled(coefficients) or nil

@@ -36,8 +36,9 @@ local function measure(run, R, rounding)
   local X, model, lambda = run.X, run.model, run.lambda
   local S, L = kbcd.Selector(X.n, R), lambda.count
   local kept, targets = kbcd.allreduce(S:t() * run.fitted(), S:t() * run.targets())
+  targets = lambda:each(targets)
   local Z = X:subset(R):to("f64")
-  local sums = Matrix.zeros(4, L + 1)
+  local sums = Matrix.zeros(5, L)
   if Z.local_n > 0 then
     kept, targets = kept:rows(Z.first, Z.first + Z.local_n - 1), targets:rows(Z.first, Z.first + Z.local_n - 1)
   end
@@ -51,15 +52,15 @@ local function measure(run, R, rounding)
   for l = 1, Z.local_n > 0 and L or 0 do
     local f = lambda:columns(anew, l)
     sums:set(1, l, (lambda:columns(kept, l) - f):norm() ^ 2)
-    sums:set(2, l, (targets - f):norm() ^ 2)
+    sums:set(2, l, (lambda:columns(targets, l) - f):norm() ^ 2)
     sums:set(3, l, rough and (lambda:columns(rough, l) - f):norm() ^ 2 or 0)
     sums:set(4, l, rough and f:norm() ^ 2 or 0)
+    sums:set(5, l, lambda:columns(targets, l):norm() ^ 2)
   end
-  if Z.local_n > 0 then sums:set(1, L + 1, targets:norm() ^ 2) end
   kbcd.allreduce(sums)
   local loss, misfit, off = {}, {}, {}
   for l = 1, L do
-    local size = math.max(sums(1, L + 1), sums(4, l), 1e-300)
+    local size = math.max(sums(5, l), sums(4, l), 1e-300)
     loss[l], misfit[l], off[l] = math.sqrt(sums(1, l) / size), math.sqrt(sums(2, l) / size), math.sqrt(sums(3, l) / size)
   end
   return loss, misfit, off
@@ -101,8 +102,8 @@ end
 local function at_the_end(_, run, method, block)
   local f16 = f16_kept(run)
   if run.X.dtype == "f64" and not f16 or not method.fitted then return nil end
-  -- Without a residual, fitted values are right for the rows of the last block alone.
-  local R = method.residual and sample(run) or block.I:slice(1, math.min(most_rows, #block.I))
+  -- Without a residual, fitted values of block methods are right for the rows of the last block alone.
+  local R = (method.residual or method.iterate) and sample(run) or block.I:slice(1, math.min(most_rows, #block.I))
   local loss, misfit = measure(run, R)
   report(run, f16, #R, loss, misfit)
   return loss, misfit

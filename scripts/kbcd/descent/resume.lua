@@ -21,13 +21,13 @@ return function(run)
   local checkpoint = o.checkpoint
   if not checkpoint then return 0, 0, 0 end
   settings.values = run_settings.values(run.model)
-  local data = { X = run.X, Y = kbcd.DataSet.local_part(run.X.n, run.Y), test = o.test or nil }
+  local data = { X = run.X, Y = kbcd.DataSet.local_part(run.X.n, run.given_Y), test = o.test or nil }
   for name, text in pairs(checkpoint:fingerprints(data)) do settings[name] = text end
   if run.scale then
     settings["fingerprint of weights"] = kbcd.DataSet.local_part(run.X.n, run.scale):fingerprint()
   end
   run.own("replicated", "at", at)
-  if o.targets then run.own("distributed", "Y", run.Y) end
+  if o.targets or run.admm then run.own("distributed", "Y", run.Y) end
   run.resumed = checkpoint:take_up(settings, run.state, run_settings.sources(run))
   if run.resumed then checkpoint.resumed = { epoch = at(1, 1), block = at(1, 2) } end
 

@@ -25,7 +25,7 @@ local methods = {}
 local function model_of(run, m, bytes)
   if run.model then error(("%s: setup has made two models; one expected (%s)"):format(run.owner, run.place), 0) end
   local X, o, lambda = run.X, run.o, run.lambda
-  m.X, m.lambda, m.scale = X, lambda, run.scale
+  m.X, m.lambda, m.scale, m.loss = X, lambda, run.scale, run.loss
   local all_rows = m.kernel and not m.centers
   local count = m.map and m.map.p or m.centers and #m.centers or X.n
   if run.blocks then
@@ -38,7 +38,7 @@ local function model_of(run, m, bytes)
   m.keep, m.b = stays and o.partition == "fixed" and o.keep or nil, o.b  -- a block that does not stay is kept for its step
   memory_check(run.owner, X, o, {
     columns = run.columns, count = count,
-    distributed = (all_rows and o.partition == "fixed" and 5 or 4) + (o.checkpoint and 1 or 0),
+    distributed = (all_rows and o.partition == "fixed" and 5 or 4) + (o.checkpoint and 1 or 0) + (run.admm and 8 or 0),
     replicated = all_rows and 0 or 3, bytes = bytes or 0, systems = not run.blocks and 0 or m.map and 1 or m.centers and 2
   or kbcd.threads(), })
   if o.partition == "regrouped" then
@@ -103,9 +103,10 @@ function methods.centers(run, p, kernel)
   return Index.sample(X.n, p, { seed = o.seed, stream = streams.centers })
 end
 
+-- given_Y: the targets as the caller gave them; Y: those of the method, which change with the options targets and loss.
 return function(owner, X, Y, o, blocks)
-  local bound = { owner = owner, X = X, Y = Y, o = o, blocks = blocks, lambda = o.lambda, columns = o.lambda.count * Y.ncols,
-    state = { distributed = {}, replicated = {} } }
+  local bound = { owner = owner, X = X, Y = Y, given_Y = Y, o = o, blocks = blocks, lambda = o.lambda,
+    columns = o.lambda.count * Y.ncols, state = { distributed = {}, replicated = {} } }
   -- run.name(…), without a colon, as an algorithm calls them.
   for name, f in pairs(methods) do bound[name] = function(...) return f(bound, ...) end end
   return bound

@@ -20,7 +20,7 @@ function run_settings.text(value)
   if kind == "function" then return "a function" end
   if kind ~= "table" then return tostring(value) end
   if value.values then return run_settings.text(value.values) end  -- a lambda
-  if value.predict then return tostring(value) end
+  if value.predict or value.prox then return tostring(value) end  -- a model, or a loss
   local texts = {}
   for i, part in ipairs(value) do texts[i] = run_settings.text(part) end
   return table.concat(texts, " ")

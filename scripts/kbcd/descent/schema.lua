@@ -5,6 +5,7 @@
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
+local losses = require "kbcd.descent.loss"
 local lua_source = require "kbcd.support.lua_source"
 local sorted_keys = require "kbcd.support.sorted_keys"
 
@@ -12,8 +13,8 @@ local partitions = {
   fixed = "blocks that stay", fresh = "new ones each epoch", regrouped = "of kept tiles, others each epoch",
 }
 
--- The options of every algorithm.
-local function common(declared, setup)
+-- The options of every algorithm. loss: the name of the default.
+local function common(declared, setup, loss)
   local blocks = declared.b ~= false
   local schema = {
     lambda = { options.lambda, kind = "lambda", about = "the regulariser, or several" },
@@ -27,6 +28,10 @@ local function common(declared, setup)
       return x and type(x) ~= "string" and not (type(x) == "table" and x.path) and "a path, or { path, about }" or nil
     end, false },
     checkpoint = { options.maybe(options.checkpoint), false },
+    loss = { function(x) return select(2, losses.read(x)) end, loss, kind = "loss", about = "what is minimised" },
+    admm_penalty = { options.maybe(options.positive), false, kind = "positive",
+      about = "the strength of ADMM's penalty, for another loss than squared (each has its own)",
+      unlisted = loss ~= "squared" },
     start = { options.maybe(options.model), false }, targets = { options.maybe(options["function"]), false },
     weights = { function(x)
       local kind = runtime.type(x)
@@ -86,8 +91,8 @@ local function about_partition(ways)
   return "how blocks are made: " .. table.concat(texts, ", ")
 end
 
-return function(name, declared, setup)
-  local schema, own = common(declared, setup), {}
+return function(name, declared, setup, loss)
+  local schema, own = common(declared, setup, loss or "squared"), {}
   for option, entry in pairs(declared) do
     if type(option) == "string" and not (option == "b" and entry == false) then
       if schema[option] then

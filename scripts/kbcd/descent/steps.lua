@@ -8,10 +8,11 @@
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
 -- without what the caller did in between or what the test scores took), model; for each λ residual (|E| / |Y|, or of the
 -- blocks so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where
--- they are known; test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score
--- makes of them. o.log: a line of JSON a step (logger.lua). The run ends after o.epochs, or
--- after the epoch in which the change of every λ is at most o.tol; its last step has precision_loss where it ran in f32
--- (precision_check.lua). A model that is not finite ends it with an error.
+-- they are known (with another loss than squared, residual is that of admm.lua, at the end of an epoch); test_scores where
+-- there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score makes of them. o.log: a line of JSON a
+-- step (logger.lua). The run ends after o.epochs, or after the epoch in which the change of every λ (with ADMM, the
+-- residual) is at most o.tol; its last step has precision_loss where it ran in f32 (precision_check.lua). A model that is
+-- not finite ends it with an error.
 
 local kbcd = require "kbcd"
 local new_visits = require "kbcd.descent.visits"
@@ -45,7 +46,7 @@ return function(run, method)
   local function begin_epoch()
     visits = not method.step and one_visit or choose and choose.begin(epoch) or
       new_visits(o, model, epoch, method.later and o.partition == "fixed" and "fixed" or nil)
-    if method.step and not method.residual and model.distributed then
+    if method.step and not method.residual and model.distributed and not run.admm then
       local squares = Matrix.zeros(1, #visits)
       for i, block in ipairs(visits) do squares:set(1, i, Y:take(X:local_rows(block.I)):norm() ^ 2) end
       kbcd.allreduce(squares)
@@ -58,7 +59,7 @@ return function(run, method)
 
   local function start_epoch()
     epoch, done = epoch + 1, 0
-    if o.targets and epoch > 1 then
+    if (o.targets or run.admm) and epoch > 1 then
       run.change_targets(epoch)
       size_of_Y = square_of_Y()
     end
@@ -67,10 +68,13 @@ return function(run, method)
     if method.start_epoch then method.start_epoch(epoch) end
   end
 
-  -- |E_l| / |Y| for each λ, or of the blocks so far.
+  -- |E_l| / |Y| for each λ, or of the blocks so far; the method's own, or ADMM's, at the end of an epoch.
   local function residuals(block, squares)
     local list = {}
-    if method.residual then
+    if run.admm or method.progress then
+      if done < #visits then return nil end
+      return run.admm and run.admm.residuals() or method.progress()
+    elseif method.residual then
       local norms = Matrix.zeros(1, L)
       for l = 1, L do norms:set(1, l, method.residual:cols((l - 1) * k + 1, l * k):norm() ^ 2) end
       kbcd.allreduce(norms)
@@ -98,7 +102,7 @@ return function(run, method)
   end
 
   -- |Δ| / |α| for each λ: of the blocks so far, or where all coefficients change, of the epoch at its end.
-  local function changes(Delta, now, residual)
+  local function changes(Delta, now)
     local list = {}
     if not Delta then
       if done < #visits then return nil end
@@ -113,7 +117,7 @@ return function(run, method)
     if rawequal(now, model.coefficients) and model.distributed then kbcd.allreduce(squares) end
     for l = 1, L do
       local step, size = sums(l, 1) + squares(l, 1), sums(l, 2) + squares(l, 2)
-      require_finite(l, step, size, residual and residual[l] or 0)
+      require_finite(l, step, size)
       sums:set(l, 1, step)
       sums:set(l, 2, size)
       list[l] = math.sqrt(step / math.max(size, 1e-300))
@@ -148,12 +152,14 @@ return function(run, method)
     local Delta, now = advance(block)
     seconds = seconds + kbcd.now() - start
     if follow then follow.after(block, Delta, done == #visits) end
+    local change = changes(Delta, now)
+    if done == #visits then run.end_epoch(change) end
     local residual = residuals(block, systems and systems.squares)
-    local change = changes(Delta, now, residual)
+    for l, r in ipairs(residual or {}) do require_finite(l, r) end
     if done == #visits then replicated_check(run, ("at the end of epoch %d"):format(epoch)) end
     if done == #visits and epoch == 1 then precision_check.bookkeeping(run, method) end
     local largest = 0
-    for _, c in ipairs(change or {}) do largest = math.max(largest, c) end
+    for _, c in ipairs(run.admm and residual or change or {}) do largest = math.max(largest, c) end
     converged = o.tol > 0 and done == #visits and kbcd.allreduce_max(largest) <= o.tol  -- the ranks must agree
     local ends = converged or epoch == o.epochs and done == #visits
     if ends and systems then systems.finish() end

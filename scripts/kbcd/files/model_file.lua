@@ -42,6 +42,12 @@ local function write_settings(file, m, about)
     if m.map.kernel then write_function(file, "/kernel", m.map.kernel) end
   end
   file:append("/lambda", Matrix(m.lambdas):t())
+  if m.loss and m.loss.name ~= "squared" then
+    file:group("/loss")
+    file:set("/loss", "name", m.loss.name)
+    for name, value in pairs(m.loss.params) do file:set("/loss", name, value) end
+  end
+  if m.calibration and about.task == "classify" then file:append("/calibration", m.calibration) end
   if about.names then file:write_texts(about.task == "classify" and "/classes" or "/targets", about.names) end
   local p = about.preprocess
   if p then
@@ -93,6 +99,13 @@ local function check(m, o)
   if o.best > m.lambda.count then refuse("best: 1..%d expected, got %d", m.lambda.count, o.best) end
   if o.task == "classify" and not o.names then refuse("names of the %d classes expected", m.lambda.k) end
   if o.names and #o.names ~= m.lambda.k then refuse("names: %d expected, got %d", m.lambda.k, #o.names) end
+  if m.loss and m.loss.task ~= "any" and m.loss.task ~= o.task then
+    refuse("task: %s expected, for a model of the loss %s, got %s", m.loss.task, m.loss.name, o.task)
+  end
+  local c = m.calibration
+  if c and (kbcd.type(c) ~= "Matrix" or c.nrows ~= m.lambda.count or c.ncols ~= m.lambda.k + 1 or not c:finite()) then
+    refuse("calibration: a Matrix of %dx%d finite numbers expected, got %s", m.lambda.count, m.lambda.k + 1, tostring(c))
+  end
   local fault = o.task == "classify" and read_model.names_fault(o.names)
   if fault then refuse("names: %s", fault) end
   if kbcd.allreduce_min(m.coefficients:finite() and 1 or 0) == 0 then refuse("the coefficients hold NaN or Inf") end
@@ -104,7 +117,8 @@ end
 runtime.docs["model_file.save"] = [[model_file.save(path, model [, about])
 Writes a Model to one HDF5 file; all ranks call it. An existing file is replaced once the new one is complete. about: task
 ("classify" or "regress"), names (of the k columns of scores: classes or targets), best (which lambda), method (its name),
-metrics and options (tables of numbers, texts or lists), preprocess (of preprocess.fit).]]
+metrics and options (tables of numbers, texts or lists), preprocess (of preprocess.fit). model.loss and model.calibration are
+stored as well.]]
 function model_file.save(path, m, about)
   if options.model(m) then error("model_file.save: a Model expected, got " .. kbcd.type(m), 2) end
   local o = options.read("model_file.save", about or {}, schema)
@@ -120,8 +134,8 @@ end
 runtime.docs["model_file.load"] = [[model_file.load(path [, options])
 A Model from a file, on any number of ranks: model[l]:predict(X) and model:predict(X) as for an algorithm's model, for data
 before preprocessing; model.best is the position of the best lambda. Also method, task, names, n, d, k, precision,
-preprocess, metrics, options. options: with (a kernel or a feature map, for a model whose own is written in Lua). All ranks
-call it.]]
+preprocess, metrics, options, loss, calibration. options: with (a kernel or a feature map, for a model whose own is written
+in Lua). All ranks call it.]]
 function model_file.load(path, given)
   local o = options.read("model_file.load", given or {}, { with = { function(x)
     local kind = kbcd.type(x)

@@ -1,6 +1,7 @@
 -- model_reader(path): reads a model file and checks each part before it is used; model_file.load makes a model of it.
 
 local kbcd = require "kbcd"
+local losses = require "kbcd.descent.loss"
 local lua_source = require "kbcd.support.lua_source"
 
 local reader = { format = "kbcd model", version = 2 }
@@ -154,6 +155,27 @@ local function read_preprocess(file, d)
   return p
 end
 
+-- The loss that the model was trained with; squared without the group.
+local function read_loss(file, task)
+  if not file:has("/loss") then return losses.read("squared") end
+  local params = attributes(file, "/loss")
+  local name = params.name
+  params.name = nil
+  numbers(file, "/loss", params)
+  for _, declared in ipairs(losses.declared) do
+    if declared.name == name then
+      local good, loss = pcall(declared.new, params)
+      if not good then refuse(file.path, "/loss: %s", (tostring(loss):gsub("^losses%.", ""))) end
+      if loss.task ~= "any" and loss.task ~= task then
+        refuse(file.path, "/loss: %s is for the task %s, and the model's is %s", name, loss.task, task)
+      end
+      return loss
+    end
+  end
+  refuse(file.path, "/loss: the loss '%s' is not known here; put its file into kbcd/losses of a folder of KBCD_PATH",
+    tostring(name))
+end
+
 -- This rank's rows of a large table.
 local function read_rows(file, name, rows, cols, dtype)
   return kbcd.DataSet.generate(rows, cols, function(first, last)
@@ -217,6 +239,12 @@ local function read(file, with)
 
   local fault = m.task == "classify" and reader.names_fault(m.names)
   if fault then refuse(path, "%s: different names expected: %s", names, fault) end
+
+  m.loss = read_loss(file, m.task)
+  if file:has("/calibration") then
+    if m.task ~= "classify" then refuse(path, "/calibration: a model of classes expected with it, got one to %s", m.task) end
+    m.calibration = read_whole(file, "/calibration", #m.lambdas, m.k + 1)
+  end
 
   local width = m.k * #m.lambdas
   if m.form == "features" then

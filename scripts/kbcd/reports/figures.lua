@@ -42,7 +42,9 @@ end
 figures.best_of = best_of
 
 local function error_axis(runs)
-  return runs[1].settings.task == "regress" and "test RMSE" or "test error, %"
+  local s = runs[1].settings
+  local loss = (s.loss or "squared") ~= "squared" and ("mean %s loss"):format(s.loss)
+  return s.task == "regress" and (loss or "test RMSE") or "test error, %"
 end
 
 local function scaled(run, e) return run.settings.task == "regress" and e or 100 * e end
