@@ -146,6 +146,7 @@ local function start(algorithm, X, Y, given)
   local run = new_run(name, X, Y, o, algorithm.blocks)
   run.b_given = given.b ~= nil
   run.place, run.sources, run.title = algorithm.place, algorithm.sources, algorithm.title
+  run.least_squares = algorithm.least_squares
   if o.weights then
     if o.start then error(name .. ": options start and weights do not go together", 2) end
     run.scale = scale_of(run, o.weights)

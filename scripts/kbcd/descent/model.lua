@@ -25,9 +25,10 @@ computes them without a pass over X.]]
 runtime.docs["Model:save"] = [[Model:save(path [, options])
 Writes a model file, which predict, evaluate and model_file.load read. All ranks call it. options: task ("regress" unless
 given, or "classify"), names (of classes or targets), best (which lambda; 1 unless given), method, metrics, options.]]
-runtime.docs["Model:block"] = [[Model:block(I [, rows])
+runtime.docs["Model:block"] = [[Model:block(I [, rows, keep])
 The block of the training rows against the I-th centres or features (not rows of X, where the model has centres), K([n], I)
-or Z([n], I), as the driver would make it: kept in memory as the options say. rows: an Index, only these rows.]]
+or Z([n], I), as the driver would make it: kept in memory as the options say, or as `keep` says ("exact", "f16", "none").
+rows: an Index, only these rows.]]
 runtime.docs["Model:matrix"] = [[Model:matrix([keep])
 The kernel matrix of the training rows and the model's centres, a KernelMatrix; with the weights of the rows, if the run has
 weights.]]
@@ -44,9 +45,10 @@ local function column_scale(m, I)
   return m.scale and m.kernel and kbcd.allreduce(kbcd.Selector(m.X.n, places(m, I)):t() * m.scale) or nil
 end
 
-function methods.block(m, I, rows)
-  if m.map then return kbcd.RandomFeaturesBlock(m.X, I, m.map, { keep = m.keep, rows = rows, row_scale = m.scale }) end
-  return kbcd.KernelBlock(m.X, places(m, I), m.kernel, { keep = m.keep, rows = rows, row_scale = m.scale,
+function methods.block(m, I, rows, keep)
+  keep = keep or m.keep
+  if m.map then return kbcd.RandomFeaturesBlock(m.X, I, m.map, { keep = keep, rows = rows, row_scale = m.scale }) end
+  return kbcd.KernelBlock(m.X, places(m, I), m.kernel, { keep = keep, rows = rows, row_scale = m.scale,
     column_scale = column_scale(m, I) })
 end
 
