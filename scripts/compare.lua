@@ -59,7 +59,7 @@ local function run(data, algorithm, p)
   local path, last = log_path(algorithm.name, p), nil
   s.log = path
   for step in kbcd.progress(kbcd.fit(data, s)) do last = step end
-  local least = last.test_error[kbcd.scoring.best(last.test_error)]
+  local least = last.test_error[kbcd.scoring.best(last.held_out_error or last.test_error)]
   kbcd.say("%s %6d %12s %9.1f", pad(label), last.epoch, kbcd.scoring.show(data.task, { least }), last.seconds)
   return { log = path, label = label, error = least, seconds = last.seconds }
 end

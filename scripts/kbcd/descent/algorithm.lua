@@ -165,7 +165,8 @@ local Algorithm = {
   __tostring = function(a) return ("algorithm %s: %s"):format(a.name, a.about) end,
 }
 
--- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n), solver (what a
+-- more: suits (a function(case) that says how well it suits some data, a number and the reason: `kbcd train` without --method
+-- takes the algorithm with the largest, see methods.advised), solver (what a
 -- call with one table means: the solver of systems that the algorithm is named after), least_squares (true: its solution is
 -- that of least squares, min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form).
 return function(name, declared, setup, more)
@@ -180,7 +181,7 @@ return function(name, declared, setup, more)
   local schema, own = schema_of("algorithm " .. name, declared, setup)
   return setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
-    setup = setup, up_to = more and more.up_to, solver = more and more.solver,
+    setup = setup, suits = more and more.suits, solver = more and more.solver,
     least_squares = more and more.least_squares,
     sources = { file = file or { checksum = lua_source.text(setup) }, modules = modules }, blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),

@@ -46,13 +46,14 @@ return function(run)
   return function(step, ends)
     log:write{
       type = "block", epoch = step.epoch, block = step.block, blocks = step.blocks, epoch_end = step.epoch_end,
-      seconds = step.seconds, primitives = primitives(), residual = step.residual, residual_before = step.residual_before,
-      test_error = step.test_error, held_out_loss = step.held_out_loss, p = step.p, cached_bytes = runtime.memory.reserved(),
+      seconds = step.seconds, primitives = primitives(), residual = step.residual,
+      residual_before = step.residual_before, test_error = step.test_error, held_out_error = step.held_out_error,
+      p = step.p, cached_bytes = runtime.memory.reserved(),
     }
     if not ends then return end
-    local errors, judged = step.test_error, step.held_out_loss or step.test_error
+    local errors, judged = step.test_error, step.held_out_error or step.test_error
     log:write{ type = "end", seconds = step.seconds, best = judged and kbcd.scoring.best(judged), test_error = errors,
-      held_out_loss = step.held_out_loss }
+      held_out_error = step.held_out_error }
     log:close()
   end
 end

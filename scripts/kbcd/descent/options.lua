@@ -43,8 +43,9 @@ function options.kernel(x) return runtime.type(x) ~= "Kernel" and "a kernel such
 function options.map(x) return runtime.type(x) ~= "FeatureMap" and "a map such as features.fourier{…}" or nil end
 function options.checkpoint(x) return not (type(x) == "table" and x.take_up) and "a checkpoint(path, …)" or nil end
 function options.held_out(x)
-  local good = type(x) == "table" and runtime.type(x.rows) == "DataSet" and type(x.loss) == "function"
-  return not good and "a table { rows = a DataSet, loss = a function }" or nil
+  local good = type(x) == "table" and runtime.type(x.rows) == "DataSet" and type(x.loss) == "function" and
+    type(x.score) == "function"
+  return not good and "a table { rows = a DataSet, loss and score = functions }" or nil
 end
 function options.model(x) return not (type(x) == "table" and x.predict and x.lambdas) and "a Model" or nil end
 options["function"] = function(x) return type(x) ~= "function" and "a function" or nil end

@@ -1,7 +1,7 @@
 -- patience(run): for each λ, how many epochs ago the model last improved by more than noise: f(losses, sizes) after an epoch.
 --
--- Rows that are held out judge the model (o.held_out: rows, and loss(scores), this rank's rows x L). With ℓ_i the loss of row i
--- now, and r_i that of the last model that was an improvement, this one is an improvement if
+-- Rows that are held out judge the model (o.held_out: rows, and loss(scores), this rank's rows x L). With ℓ_i the loss of row
+-- i now, and r_i that of the last model that was an improvement, this one is an improvement if
 --
 --     mean(r − ℓ) > s / √m,     s the standard deviation of r − ℓ over the m rows:
 --

@@ -2,8 +2,8 @@
 --
 --     |Y − (K + nλI) α| / |Y|,     from the rows S:  √(n/m) |Y_S − K(S, [n]) α − nλ α_S| / |Y|,
 --
--- where S are m random rows, the same in each epoch; all of them where n <= m, and then it is exact. It is for methods that keep
--- no residual: a row costs n kernel values, once where they fit in memory. Every rank calls it.
+-- where S are m random rows, the same in each epoch; all of them where n <= m, and then it is exact. It is for methods that
+-- keep no residual: a row costs n kernel values, once where they fit in memory. Every rank calls it.
 
 local kbcd = require "kbcd"
 local streams = require "kbcd.support.streams"

@@ -6,15 +6,15 @@
 -- again.
 --
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
--- without what the caller did in between or what test scores and estimates took), model; for each λ residual (|E| / |Y|; of a
--- kernel machine without E, that of its equations at the end of an epoch, sampled_residual.lua), residual_before (of the blocks
--- so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where
+-- without what the caller did in between or what test scores and estimates took), model; for each λ residual (|E| / |Y|; of
+-- a kernel machine without E, that of its equations at the end of an epoch, sampled_residual.lua), residual_before (of the
+-- blocks so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where
 -- they are known; test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score
--- makes of them; p where run.p counts centres. With o.held_out, at the end of an epoch: held_out_scores, held_out_loss (the mean
--- of each λ) and unimproved (epochs since the last improvement, patience.lua). o.log: a line of JSON a step (logger.lua). The
--- run ends after o.epochs, or after the epoch in which the change of every λ is at most o.tol, or in which no λ has improved
--- for o.patience epochs (ended = "tol" or "patience"); its last step has precision_loss where it ran in f32
--- (precision_check.lua). A model that is not finite ends it with an error.
+-- makes of them; p where run.p counts centres. At the end of an epoch, with o.held_out, held_out_error, and unimproved, how
+-- many epochs ago each λ last improved (patience.lua). o.log: a line of JSON a step (logger.lua). The run ends after
+-- o.epochs, or after the epoch in which the change of every λ is at most o.tol, or in which no λ has improved for o.patience
+-- epochs (ended = "tol" or "patience"); its last step has precision_loss where it ran in f32 (precision_check.lua). A model
+-- that is not finite ends it with an error.
 
 local kbcd = require "kbcd"
 local new_visits = require "kbcd.descent.visits"
@@ -29,14 +29,6 @@ local new_patience = require "kbcd.descent.patience"
 local sampled_residual = require "kbcd.descent.sampled_residual"
 local Matrix = kbcd.Matrix
 
--- The mean over all rows of each column.
-local function means(losses, rows)
-  local sums, list = losses.nrows > 0 and losses:sum(1) or Matrix.zeros(1, losses.ncols), {}
-  kbcd.allreduce(sums)
-  for l = 1, losses.ncols do list[l] = sums(1, l) / math.max(rows.n, 1) end
-  return list
-end
-
 local one_visit = { { done = 1, place = 1, number = 1 } }  -- of a method that iterates
 
 return function(run, method)
@@ -48,9 +40,9 @@ return function(run, method)
   local systems = method.step and new_systems(run, method)
   local choose = o.choose and chosen_visits(run, method, systems)
   local follow = o.test and test_follower(run, "test", o.test)
-  local held_out, loss_of = o.held_out and o.held_out.rows, o.held_out and o.held_out.loss
-  local shared = held_out and o.test and rawequal(held_out, o.test)
-  local judge = shared and follow or held_out and test_follower(run, "held_out", held_out)
+  local held_out = o.held_out
+  local shared = held_out and o.test and rawequal(held_out.rows, o.test)
+  local judge = shared and follow or held_out and test_follower(run, "held_out", held_out.rows)
   local patience = (held_out or o.patience > 0) and new_patience(run)
   -- What residual means: that of the equations of a kernel machine, or what is left of the targets.
   local machine = run.least_squares and model.distributed
@@ -176,14 +168,13 @@ return function(run, method)
     local change = changes(Delta, now, residual or before_step)
     if done == #visits then replicated_check(run, ("at the end of epoch %d"):format(epoch)) end
     if done == #visits and epoch == 1 then precision_check.bookkeeping(run, method) end
-    local largest, unimproved, losses, held_out_scores = 0, nil, nil, nil
+    local unimproved, held_out_error
     if done == #visits then
-      for _, c in ipairs(change or {}) do largest = math.max(largest, c) end
-      if o.tol > 0 and kbcd.allreduce_max(largest) <= o.tol then ended = "tol" end  -- the ranks must agree
-      held_out_scores = judge and judge.scores()
-      losses = judge and loss_of(held_out_scores)
-      unimproved = patience and patience(losses, residual or change)
-      if o.patience > 0 and kbcd.allreduce_min(math.min(unpack(unimproved))) >= o.patience then ended = ended or "patience" end
+      local largest, judged = math.max(unpack(change or { 0 })), judge and judge.scores()
+      unimproved = patience and patience(judged and held_out.loss(judged), residual or change)
+      held_out_error = judged and held_out.score(judged)
+      local waited = o.patience > 0 and kbcd.allreduce_min(math.min(unpack(unimproved))) or -1  -- the ranks must agree
+      ended = o.tol > 0 and kbcd.allreduce_max(largest) <= o.tol and "tol" or waited >= o.patience and "patience" or nil
     end
     local ends = ended or epoch == o.epochs and done == #visits
     if ends and systems then systems.finish() end
@@ -192,7 +183,7 @@ return function(run, method)
       epoch = epoch, epochs = o.epochs, block = done, blocks = #visits, epoch_end = done == #visits, ended = ended,
       seconds = seconds, change = change, residual = residual, residual_before = before_step, model = model,
       test_scores = scores, test_error = scores and o.score and o.score(scores) or nil, p = run.p,
-      held_out_scores = held_out_scores, held_out_loss = losses and means(losses, held_out), unimproved = unimproved,
+      held_out_error = held_out_error, unimproved = unimproved,
       precision_loss = ends and precision_check(run, method, block) or nil,
     }
     if log then log(step, ends) end

@@ -1,5 +1,5 @@
--- growing_factor(p): the Cholesky factor L of a symmetric positive definite matrix H that gets more rows and columns, up to p.
--- The factor of fewer is the upper left block of that of more. Of the new rows and columns, number 2,
+-- growing_factor(p): the Cholesky factor L of a positive definite matrix H that gets more rows and columns, up to p. The
+-- factor of fewer is the upper left block of that of more. Of the new rows and columns, number 2,
 --
 --     L₂₁ = (L₁₁⁻¹ H₁₂)ᵀ,     L₂₂ = chol(H₂₂ − L₂₁L₂₁ᵀ).
 --
