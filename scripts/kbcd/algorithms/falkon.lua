@@ -71,6 +71,6 @@ return kbcd.algorithm("falkon", {
 }, setup, {
   least_squares = true,
   suits = function(case)
-    return case.fits(case.n * 8192) and 2 or 0.5, "too many rows for the full kernel; the columns of the centres fit in memory"
+    return case.fits(case.n * 8192) and 2 or 0.5, "too many rows for the full kernel; columns of centres fit in memory"
   end,
 })

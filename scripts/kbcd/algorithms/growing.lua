@@ -27,12 +27,12 @@ return kbcd.algorithm("growing", {
   "Nyström path: the exact solutions for more and more centres, by block updates of one Cholesky factor",
   kernel = "kernel", b = false, epochs = function(_, o) return #(o.sizes or halved(o.p)) end,
   sizes = { "counts", "the numbers of centres, from small to large (p/8, p/4, p/2 and p)", default = false },
-  p = { "count", "the most centres", default = function(X, o) return o.sizes and o.sizes[#o.sizes] or math.min(8192, X.n) end },
+  p = { "count", "most centres", default = function(X, o) return o.sizes and o.sizes[#o.sizes] or math.min(8192, X.n) end },
 }, function(X, Y, o, run)
   local n, lambda, p, sizes = X.n, o.lambda, o.p, o.sizes or halved(o.p)
   for t, size in ipairs(sizes) do
     local good = size > (sizes[t - 1] or 0) and (t < #sizes or size == p)
-    if not good then error(("growing: option sizes: a list from small to large expected, the last one p = %d"):format(p), 0) end
+    if not good then error(("growing: option sizes: numbers from small to large expected, the last p = %d"):format(p), 0) end
   end
   o.epochs = math.min(o.epochs, #sizes)
   local model = run.kernel_model(o.kernel, run.centers(p, o.kernel), 8 * p ^ 2 * (3 + math.ceil(lambda.count / kbcd.size())))

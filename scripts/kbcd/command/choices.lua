@@ -32,7 +32,7 @@ end
 -- How many epochs at most, and after how many without an improvement the run ends. Epochs cost little when blocks are kept.
 local function epochs_for(data, schema, completed, one_block, kept)
   local most = one_block and 1 or data.held and (kept and 20 or 5) or kept and 8 or 3
-  local patience = not schema.b and 5 or kept and 3 or 1
+  local patience = not schema.b and 5 or kept and 3 or 2
   if schema.epochs.declared then most = completed.epochs end
   return most, schema.patience.declared and completed.patience or patience
 end
