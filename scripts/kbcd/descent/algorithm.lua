@@ -19,11 +19,11 @@ local sorted_keys = require "kbcd.support.sorted_keys"
 runtime.docs.algorithm = [[algorithm(name, options, setup)
 Declares an algorithm. The result, called as mine(X, Y, o), returns an iterator of steps; `kbcd train --method
 ./mine.lua` takes the file that returns it. options: [1] is a text, "Title: what it does"; the others are its options by
-name, each the name of a kind ("kernel", "map", "count", "positive", "not_negative", "number", "seed", "flag", "text",
+name, each the name of a kind ("kernel", "map", "count", "counts", "whole", "positive", "not_negative", "number", "seed", "flag", "text",
 "index", "data", "matrix", "model", "function"), a default (a number, true or false), { kind or default, "what it is
 for", default = … } or { choices = { … } }; a default may be a function(X, o) that gives it. They are checked, and become
 flags of the commands. Every algorithm also has
-lambda, epochs, tol, seed, keep, test, checkpoint, start, targets, weights, centers (where it has p), and unless it says
+lambda, epochs, patience, tol, seed, keep, test, held_out, checkpoint, start, targets, weights, centers (where it has p), and unless it says
 b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, o, run) makes the model and the state
 (help "run") and returns a table:
   step(B, K_b, solve, P): a step on block B (an Index of rows, centres or features), with K_b = K([n], B) or Z([n], B).
@@ -44,10 +44,12 @@ b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, 
 
 runtime.docs["algorithm options"] = [[options of every algorithm
 lambda (a number or a list: a path of models that share blocks and Grams); epochs = 1; tol = 0 (stop after the epoch in
-which the model changed by no more, relatively); seed; keep = "exact", "f16" or "none" (how blocks of a fixed partition
+which the model changed by no more, relatively); patience = 0 (stop after so many epochs in which no lambda improved: its
+loss on held_out by more than noise, or without held_out its residual by 1%; 0: never); seed; keep = "exact", "f16" or "none" (how blocks of a fixed partition
 stay in memory from epoch to epoch, as far as the budget goes; exact: in the precision of the data); test (a DataSet:
 step.test_scores follows every block); score (a function of the list of test scores that gives a list of numbers,
-step.test_error); log (a path, or { path = …, about = { … } }: a line of JSON a step, for kbcd report); checkpoint (help
+step.test_error); held_out (a table { rows = a DataSet, loss = a function of the list of scores that gives a Matrix of this
+rank's rows x lambdas, score = as above }: the rows that judge the model, step.held_out_error); log (a path, or { path = …, about = { … } }: a line of JSON a step, for kbcd report); checkpoint (help
 "checkpoint"); start (a Model to begin from; the data may have grown); targets (a function(epoch, fitted) that gives new
 targets before an epoch, or nil; fitted() is a list of fitted values); weights (of the rows: a Matrix of this rank's rows x
 1, or a DataSet, all > 0). With blocks: b = 2048 (block size, at most the number of rows, centres or features); partition =
@@ -152,7 +154,9 @@ local function start(algorithm, X, Y, given)
     run.scale = scale_of(run, o.weights)
     Y:cmul(run.scale)
   end
+  local begin = kbcd.now()
   local method = checked(run, algorithm.setup(X, Y, o, run))
+  run.setup_seconds = kbcd.now() - begin
   add_targets(run, method)
   if o.start and method.residual then
     method.residual:copy(method.fitted(run.model:scores(X, run.model.coefficients)))
@@ -165,10 +169,11 @@ local Algorithm = {
   __tostring = function(a) return ("algorithm %s: %s"):format(a.name, a.about) end,
 }
 
--- more: suits (a function(case) that says how well it suits some data, a number and the reason: `kbcd train` without --method
--- takes the algorithm with the largest, see methods.advised), solver (what a
--- call with one table means: the solver of systems that the algorithm is named after), least_squares (true: its solution is
--- that of least squares, min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form).
+-- more: suits (a function(case) that says how well it suits some data, a number and the reason: `kbcd train` without
+-- --method takes the algorithm with the largest, see methods.advised), solver (what a call with one table means: the solver
+-- of systems that the algorithm is named after), least_squares (true: its solution is that of least squares,
+-- min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form, and whose residual, of a model of all
+-- rows, is Y − (K + nλI) α).
 return function(name, declared, setup, more)
   if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
     error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)

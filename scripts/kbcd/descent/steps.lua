@@ -6,15 +6,15 @@
 -- again.
 --
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
--- without what the caller did in between or what test scores and estimates took), model; for each λ residual (|E| / |Y|; of
--- a kernel machine without E, that of its equations at the end of an epoch, sampled_residual.lua), residual_before (of the
--- blocks so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where
--- they are known; test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score
--- makes of them; p where run.p counts centres. At the end of an epoch, with o.held_out, held_out_error, and unimproved, how
--- many epochs ago each λ last improved (patience.lua). o.log: a line of JSON a step (logger.lua). The run ends after
--- o.epochs, or after the epoch in which the change of every λ is at most o.tol, or in which no λ has improved for o.patience
--- epochs (ended = "tol" or "patience"); its last step has precision_loss where it ran in f32 (precision_check.lua). A model
--- that is not finite ends it with an error.
+-- with its setup, without what the caller did in between or what test scores and estimates took), model; for each λ residual
+-- (|E| / |Y|; of a kernel machine without E, that of its equations at the end of an epoch, sampled_residual.lua),
+-- residual_before (of the blocks so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of
+-- this epoch), where they are known; test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error,
+-- what o.score makes of them; p where run.p counts centres. At the end of an epoch, with o.held_out, held_out_error, and
+-- unimproved, how many epochs ago each λ last improved (patience.lua). o.log: a line of JSON a step (logger.lua). The run
+-- ends after o.epochs, or after the epoch in which the change of every λ is at most o.tol, or in which no λ has improved for
+-- o.patience epochs (ended = "tol" or "patience"); its last step has precision_loss where it ran in f32
+-- (precision_check.lua). A model that is not finite ends it with an error.
 
 local kbcd = require "kbcd"
 local new_visits = require "kbcd.descent.visits"
@@ -52,6 +52,7 @@ return function(run, method)
   local before = method.dense and run.own(model.distributed and "distributed" or "replicated", "before",
     model.coefficients:clone())
   local epoch, done, seconds, save = resume(run)
+  if epoch == 0 then seconds = run.setup_seconds end
   local function square_of_Y() return kbcd.allreduce(Y:norm() ^ 2) end
   local size_of_Y, sizes = square_of_Y(), {}  -- |Y|², and |Y_b|² of each block of the epoch
 
