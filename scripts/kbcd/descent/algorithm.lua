@@ -19,13 +19,12 @@ local sorted_keys = require "kbcd.support.sorted_keys"
 runtime.docs.algorithm = [[algorithm(name, options, setup)
 Declares an algorithm. The result, called as mine(X, Y, o), returns an iterator of steps; `kbcd train --method
 ./mine.lua` takes the file that returns it. options: [1] is a text, "Title: what it does"; the others are its options by
-name, each the name of a kind ("kernel", "map", "count", "counts", "whole", "positive", "not_negative", "number", "seed", "flag", "text",
-"index", "data", "matrix", "model", "function"), a default (a number, true or false), { kind or default, "what it is
-for", default = … } or { choices = { … } }; a default may be a function(X, o) that gives it. They are checked, and become
-flags of the commands. Every algorithm also has
-lambda, epochs, patience, tol, seed, keep, test, held_out, checkpoint, start, targets, weights, centers (where it has p), and unless it says
-b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, o, run) makes the model and the state
-(help "run") and returns a table:
+name, each the name of a kind ("kernel", "map", "count", "counts", "whole", "positive", "not_negative", "number", "seed",
+"flag", "text", "index", "data", "matrix", "model", "function"), a default (a number, true or false), { kind or default,
+"what it is for", default = … } or { choices = { … } }; a default may be a function(X, o) that gives it. They are checked,
+and become flags of the commands. Every algorithm also has lambda, epochs, patience, tol, seed, keep, test, held_out,
+checkpoint, start, targets, weights, centers (where it has p), and unless it says b = false: b, partition, jitter, choose
+(help "algorithm options"). setup(X, Y, o, run) makes the model and the state (help "run") and returns a table:
   step(B, K_b, solve, P): a step on block B (an Index of rows, centres or features), with K_b = K([n], B) or Z([n], B).
     It changes the coefficients' rows B and returns the change, a Matrix on every rank; or declare dense = true, if it changes
     others, too. P is K_b'E over all ranks, where residual = E is declared.
@@ -45,18 +44,19 @@ b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, 
 runtime.docs["algorithm options"] = [[options of every algorithm
 lambda (a number or a list: a path of models that share blocks and Grams); epochs = 1; tol = 0 (stop after the epoch in
 which the model changed by no more, relatively); patience = 0 (stop after so many epochs in which no lambda improved: its
-loss on held_out by more than noise, or without held_out its residual by 1%; 0: never); seed; keep = "exact", "f16" or "none" (how blocks of a fixed partition
-stay in memory from epoch to epoch, as far as the budget goes; exact: in the precision of the data); test (a DataSet:
-step.test_scores follows every block); score (a function of the list of test scores that gives a list of numbers,
-step.test_error); held_out (a table { rows = a DataSet, loss = a function of the list of scores that gives a Matrix of this
-rank's rows x lambdas, score = as above }: the rows that judge the model, step.held_out_error); log (a path, or { path = …, about = { … } }: a line of JSON a step, for kbcd report); checkpoint (help
-"checkpoint"); start (a Model to begin from; the data may have grown); targets (a function(epoch, fitted) that gives new
-targets before an epoch, or nil; fitted() is a list of fitted values); weights (of the rows: a Matrix of this rank's rows x
-1, or a DataSet, all > 0). With blocks: b = 2048 (block size, at most the number of rows, centres or features); partition =
-"fixed", "fresh" (anew each epoch) or, of a kernel on all rows, "regrouped" (the kernel stays in memory in small tiles of
-rows, and each epoch makes its blocks of other tiles; "fresh" where it does not fit or for one epoch); jitter = false (true:
-add a growing multiple of I to a system that is not positive definite); choose (help "choose"). With centres: centers =
-"uniform", "rpcholesky", "leverage", "kmeanspp" or an Index.]]
+loss on held_out by more than noise, or without held_out its residual by 1%; 0: never); seed; keep = "exact", "f16" or
+"none" (how blocks of a fixed partition stay in memory from epoch to epoch, as far as the budget goes; exact: in the
+precision of the data); test (a DataSet: step.test_scores follows every block); score (a function of the list of test
+scores that gives a list of numbers, step.test_error); held_out (a table { rows = a DataSet, loss = a function of the list
+of scores that gives a Matrix of this rank's rows x lambdas, score = as above }: the rows that judge the model,
+step.held_out_error); log (a path, or { path = …, about = { … } }: a line of JSON a step, for kbcd report); checkpoint
+(help "checkpoint"); start (a Model to begin from; the data may have grown); targets (a function(epoch, fitted) that gives
+new targets before an epoch, or nil; fitted() is a list of fitted values); weights (of the rows: a Matrix of this rank's
+rows x 1, or a DataSet, all > 0). With blocks: b = 2048 (block size, at most the number of rows, centres or features);
+partition = "fixed", "fresh" (anew each epoch) or, of a kernel on all rows, "regrouped" (the kernel stays in memory in
+small tiles of rows, and each epoch makes its blocks of other tiles; "fresh" where it does not fit or for one epoch);
+jitter = false (true: add a growing multiple of I to a system that is not positive definite); choose (help "choose"). With
+centres: centers = "uniform", "rpcholesky", "leverage", "kmeanspp" or an Index.]]
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
