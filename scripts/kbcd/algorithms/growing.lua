@@ -27,7 +27,7 @@ return kbcd.algorithm("growing", {
   "Nyström path: the exact solutions for more and more centres, by block updates of one Cholesky factor",
   kernel = "kernel", b = false, epochs = function(_, o) return #(o.sizes or halved(o.p)) end,
   sizes = { "counts", "the numbers of centres, from small to large (p/8, p/4, p/2 and p)", default = false },
-  p = { "count", "most centres", default = function(X, o) return (o.sizes or {})[#(o.sizes or {})] or math.min(8192, X.n) end },
+  p = { "count", "most centres", default = function(X, o) return o.sizes and o.sizes[#o.sizes] or math.min(8192, X.n) end },
 }, function(X, Y, o, run)
   local n, lambda, p, sizes = X.n, o.lambda, o.p, o.sizes or halved(o.p)
   for t, size in ipairs(sizes) do

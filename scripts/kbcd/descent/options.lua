@@ -137,8 +137,11 @@ function options.read(owner, given, schema, level, X, aliases)
     end
     values[own] = value
   end
-  local completed = options.completed(owner, schema, values, X)
-  for _, name in ipairs(known) do
+  local completed, order = options.completed(owner, schema, values, X), {}
+  for _, given_ones in ipairs{ true, false } do  -- first: defaults may depend on them
+    for _, name in ipairs(known) do if (values[name] ~= nil) == given_ones then order[#order + 1] = name end end
+  end
+  for _, name in ipairs(order) do
     local value = completed[name]
     if value == nil then error(("%s: option %s is missing"):format(owner, name), level) end
     local expected = schema[name][1](value)

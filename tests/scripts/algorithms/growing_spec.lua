@@ -92,7 +92,7 @@ spec.test("options", function()
   for _, case in ipairs{ { sizes = { 9, 4 } }, { sizes = { 4, 4 } }, { sizes = { 4, 9 }, p = 10 } } do
     spec.fails(function() seen(case) end, "sizes", "small to large")
   end
-  spec.fails(function() seen{ sizes = { 2.5 } } end, "whole number", "2.5")
+  spec.fails(function() seen{ sizes = { 2.5 } } end, "sizes", "whole numbers")
   spec.fails(function() seen{ sizes = {} } end, "sizes", "whole numbers")
   spec.fails(function() seen{ sizes = { 10, 81 } } end, "p = 81", "n = 80")
 end)
