@@ -84,16 +84,32 @@ local function curves(runs, x_of, y_of, only_epochs)
         :format(dashes[method], types[method], color, label_of(run))
     end
   end
-  return #plots > 0 and table.concat(plots, ", "), data
+  local many = #plots > 3 * 6 and "set key maxcols 3 width 0 samplen 1.5 spacing 0.9\n" or ""
+  return #plots > 0 and table.concat(plots, ", "), data, "set autoscale x noextend\n" .. many
 end
+
+-- Errors beyond twice the least one, such as those of the first iterations, are cut off: the others are what one looks for.
+local function error_range(data)
+  local least, largest = math.huge, 0
+  for _, lines in pairs(data) do
+    for _, line in ipairs(lines) do
+      local y = tonumber(line:match("%S+$"))
+      least, largest = math.min(least, y), math.max(largest, y)
+    end
+  end
+  return largest > 2 * least and least > 0 and ("set yrange [*:%.6g]\n"):format(2 * least) or ""
+end
+
+local time_axis = "set logscale x\nset xlabel 'seconds'\nset xtics add (0.02, 0.05, 0.2, 0.5, 2, 5, 20, 50, 200, 500, 2000)\n"
 
 -- Figure 1 of the paper.
 function figures.time(runs)
-  local plot, data = curves(runs, function(block) return block.seconds end, test_error)
+  local plot, data, style = curves(runs, function(block) return block.seconds end, test_error)
   return plot and {
     key = "time", title = "Error against time",
-    caption = "Test error after every block; a mark at each epoch's end. Time in the algorithm alone.", data = data,
-    script = ("set logscale x\nset xlabel 'seconds'\nset ylabel '%s'\nplot %s"):format(error_axis(runs), plot),
+    caption = "Test error after every block, up to twice the least; a mark at each epoch's end. Time in the algorithm " ..
+      "alone, its preparations included.", data = data,
+    script = ("%s%s%sset ylabel '%s'\nplot %s"):format(style, error_range(data), time_axis, error_axis(runs), plot),
   }
 end
 
@@ -103,10 +119,10 @@ local function residual_figure(runs, of, figure)
     local known = run.settings.residual_of == of and block.residual and block.residual[best]
     return known and known > 0 and known or nil
   end
-  local plot, data = curves(runs, function(block) return block.seconds end, y_of)
+  local plot, data, style = curves(runs, function(block) return block.seconds end, y_of)
   figure.data = data
-  figure.script = ("set logscale xy\nset format y '10^{%%T}'\nset xlabel 'seconds'\nset ylabel '%s'\nplot %s"):format(
-    figure.axis, plot or "")
+  figure.script = ("%s%sset ylabel '%s'\n%splot %s"):format(style, time_axis, figure.axis,
+    of == "equations" and "set logscale y\nset format y '10^{%T}'\n" or "", plot or "")
   return plot and figure
 end
 
@@ -213,7 +229,8 @@ function figures.breakdown(runs)
     caption = "Seconds of the mean block by what they went into.", data = { rows = rows },
     script = "set style data histograms\nset style histogram rowstacked\nset boxwidth 0.6\nset style fill solid\n" ..
       "set ylabel 'seconds a block'\nset yrange [0:*]\n" ..
-      (#rows > 5 and "set xtics rotate by -45 font ',12'\nset bmargin 11\nplot " or "set bmargin 7\nplot ") ..
+      "set key width 0 maxcols 5\n" ..
+      (#rows > 5 and "set xtics rotate by -40\nset bmargin 12\nset rmargin 9\nplot " or "set bmargin 7\nplot ") ..
       table.concat(plots, ", "),
   }
 end
@@ -222,11 +239,11 @@ end
 function figures.epochs(runs)
   local longest = 0
   for _, run in ipairs(runs) do longest = math.max(longest, run.blocks[#run.blocks].epoch) end
-  local plot, data = curves(runs, function(block) return block.epoch end, test_error, true)
+  local plot, data, style = curves(runs, function(block) return block.epoch end, test_error, true)
   return longest > 1 and plot and {
     key = "epochs", title = "Convergence over epochs", caption = "Test error at each epoch's end.", data = data,
-    script = ("set xlabel 'epoch'\nset xtics %d\nset xrange [0.8:%g]\nset ylabel '%s'\nplot %s"):format(
-      math.ceil(longest / 10), longest + 0.2, error_axis(runs), plot),
+    script = ("%s%sset xlabel 'epoch'\nset xtics %d\nset xrange [0.8:%g]\nset ylabel '%s'\nplot %s"):format(style,
+      error_range(data), math.ceil(longest / 10), longest + 0.2, error_axis(runs), plot),
   }
 end
 
