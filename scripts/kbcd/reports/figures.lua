@@ -35,12 +35,18 @@ local function colors_of(runs)
 end
 figures.label_of = label_of
 
+-- The last block of which this is known, or nil.
+local function last_with(run, what)
+  for i = #run.blocks, 1, -1 do if run.blocks[i][what] then return run.blocks[i] end end
+end
+figures.last_with = last_with
+
 -- The λ that was chosen at the end: by held-out rows where there were any, else that with the least test error.
 local function best_of(run)
-  local block, best = run.blocks[#run.blocks], 1
-  if not block.test_error then return nil end
+  local block, best = last_with(run, "test_error"), 1
+  if not block then return nil end
   if run.result and run.result.best then return run.result.best end
-  local last = block.held_out_error or block.test_error
+  local last = (last_with(run, "held_out_error") or {}).held_out_error or block.test_error
   for l, e in ipairs(last) do if e < last[best] then best = l end end
   return best
 end
@@ -54,6 +60,13 @@ local function scaled(run, e) return run.settings.task == "regress" and e or 100
 
 local function test_error(run, block, best)
   return block.test_error and scaled(run, block.test_error[best]) or nil
+end
+
+-- About a dozen of them.
+local function thinned(points)
+  local list, every = {}, math.ceil(#points / 12)
+  for i = #points, 1, -every do table.insert(list, 1, points[i]) end
+  return list
 end
 
 -- One curve a run: its points, with a mark at each epoch's end, at most a dozen. Runs of one method differ by their dashes.
@@ -73,8 +86,7 @@ local function curves(runs, x_of, y_of, only_epochs)
         if point and (block.epoch_end or not only_epochs) then line[#line + 1] = point end
         if point and block.epoch_end then mark[#mark + 1] = point end
       end
-      if #line == 0 then line = mark end
-      data["line" .. i], data["mark" .. i] = line, #mark > 0 and mark or line
+      data["line" .. i], data["mark" .. i] = line, thinned(#mark > 0 and mark or line)
       local color = colors[method]
       plots[#plots + 1] = ("$line%d with lines linewidth 2 dashtype %d linecolor rgb '%s' notitle"):format(i,
         dashes[method], color)
@@ -143,14 +155,13 @@ function figures.features(runs)
   local points, order, levels, data, plots, colors, types = {}, {}, {}, {}, {}, colors_of(runs)
   for _, run in ipairs(runs) do
     local best, title, p = best_of(run), title_of(run), run.settings.p
-    local e = best and test_error(run, run.blocks[#run.blocks], best)
+    local e = best and test_error(run, last_with(run, "test_error"), best)
     if e and type(p) == "number" then
       if not points[title] then points[title], order[#order + 1] = {}, title end
-      for i, block in ipairs(run.blocks) do  -- a run that adds centres has a point for each p
-        if block.p or i == #run.blocks then
-          table.insert(points[title], { block.p or p, test_error(run, block, best) })
-        end
+      for _, block in ipairs(run.blocks) do  -- a run that adds centres has a point for each p
+        if block.p and block.test_error then table.insert(points[title], { block.p, test_error(run, block, best) }) end
       end
+      if not run.blocks[1].p then table.insert(points[title], { p, e }) end
     elseif e then
       levels[#levels + 1] = { title, e }
     end
