@@ -84,7 +84,7 @@ function(X, Y, o, run)
   return {
     residual = E, fitted = function(A) return o.lambda:each(Y) - A end,
     iterate = function()
-      local step = E * (0.02 / X.n)
+      local step = E * (0.1 / X.n)
       model.coefficients:add(step)
       E:sub(K * step)
     end,
