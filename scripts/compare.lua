@@ -1,6 +1,7 @@
 -- kbcd compare: runs several methods on the same data and draws the paper's four figures of them.
 --
--- A method that has p (centres or features) is run for several p. Writes a log for each run, and one page.
+-- A method that has p (centres or features) is run for several p, once for all of them if it takes `sizes`. Writes a log for
+-- each run, and one page.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -21,8 +22,9 @@ local methods, flags = arguments.candidates, arguments.flags
 local sizes = o.p or { 1024, 2048, 4096 }
 table.sort(sizes)
 
--- The p of a method's runs: { false } for one that has none.
+-- The p of a method's runs: { false } for one that has none, or that takes all of them in one run.
 local function sizes_of(algorithm)
+  if algorithm.schema.sizes then return { false } end
   for name, entry in pairs(algorithm.schema) do
     if name == "p" or entry.kind == "map" then return sizes, entry.kind == "map" end
   end
@@ -53,14 +55,19 @@ end
 -- Runs one method: its log, error and time.
 local function run(data, algorithm, p)
   local given = flags.given(o, algorithm)
-  given.p = p
+  given.p = p or nil
+  if algorithm.schema.sizes and not given.sizes then
+    given.sizes = {}
+    for _, size in ipairs(sizes) do if size <= data.X.n then table.insert(given.sizes, size) end end
+    if #given.sizes == 0 then given.sizes = { data.X.n } end
+  end
   if given.b then given.b = math.min(given.b, p or data.X.n) end
   local s = kbcd.choices(o, data, algorithm, given)
   local label = algorithm.title .. (p and (", p = %d"):format(p) or "")
   local path, last = log_path(algorithm.name, p), nil
   s.log = path
   for step in kbcd.progress(kbcd.fit(data, s)) do last = step end
-  local least = last.test_error[kbcd.scoring.best(last.test_error)]
+  local least = last.test_error[kbcd.scoring.best(last.held_out_error or last.test_error)]
   kbcd.say("%s %6d %12s %9.1f", pad(label), last.epoch, kbcd.scoring.show(data.task, { least }), last.seconds)
   return { log = path, label = label, error = least, seconds = last.seconds }
 end

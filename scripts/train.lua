@@ -33,6 +33,7 @@ local function open_checkpoint(data)
   if not wants_checkpoint() then return nil end
   local read = { x = data.X, y = data.y }
   if data.test then read["test x"], read["test y"] = data.test.X, data.test.y end
+  if data.held and data.held ~= data.test then read["held-out x"], read["held-out y"] = data.held.X, data.held.y end
   local checkpoint = kbcd.checkpoint(o.model .. ".checkpoint", {
     every = o.checkpoint_every, every_blocks = o.checkpoint_blocks, resume = o.resume or false, data = read,
     settings = { task = data.task, preprocess = o.preprocess } })
@@ -51,6 +52,18 @@ local function add_probabilities(model, best, scores, y, measure)
   if calibrated then model.calibration = kbcd.calibration(scores, y) end
   return ("%s log-loss %.4f%s"):format(measure, kbcd.scoring.log_loss(model:probabilities_of(best, scores[best]), y),
     calibrated and ", of probabilities that are calibrated by these rows" or "")
+end
+
+-- In a line why the run ended, and whether what it is judged by had settled; best: the place of the chosen λ.
+local function say_why_it_ends(say, last, measure, best)
+  local more = last.p and "centres (--p)" or "--epochs"
+  if last.ended == "tol" then
+    say("the model changes by less than tol: it ends after %d epochs", last.epoch)
+  elseif last.ended == "patience" then
+    say("the %s has settled: it ends after %d epochs", measure, last.epoch)
+  elseif last.epoch > 1 and last.unimproved and last.unimproved[best] == 0 then
+    say("the %s was still falling at the end: give more %s", measure, more)
+  end
 end
 
 local function main()
@@ -72,8 +85,8 @@ local function main()
   local checkpoint = open_checkpoint(data)
   local start = o.start and load_model(o.start, o.with)
   kbcd.training_data.prepare(data, o.preprocess, start and start.preprocess)
-  local algorithm, given = arguments.algorithm(parser, o, data.X.n)
-  local s, notes = kbcd.choices(o, data, algorithm, given)
+  local algorithm, given, reason = arguments.algorithm(parser, o, data.X)
+  local s, notes = kbcd.choices(o, data, algorithm, given, reason)
   if checkpoint then
     s.checkpoint = checkpoint
     checkpoint.settings.kernel = s.kernel and run_settings.kernel(s.kernel)
@@ -81,12 +94,15 @@ local function main()
     checkpoint.settings.width = width and s.kernel.params[width]
   end
   s.start = start
-  local X, test = data.X, data.test
+  local X, held = data.X, data.held
+  local test = data.test ~= held and data.test or nil
   local function say(...) if not o.quiet then kbcd.say(...) end end
 
   say("%s: %d rows of %d numbers, %s; %s", data.source, X.n, X.d,
     data.task == "classify" and data.k .. " classes" or data.k .. (data.k == 1 and " target" or " targets"),
-    test and ("%d rows %s"):format(test.X.n, data.held_out and "held out" or "to test") or "no rows to test")
+    test and held and ("%d rows held out to choose by, %d rows to test, which choose nothing"):format(held.X.n, test.X.n)
+      or held and ("%d rows held out"):format(held.X.n) or test and ("%d rows to test"):format(test.X.n)
+      or "no rows to test")
   if notes ~= "" then say("chosen: %s", notes) end
   local lambda_texts = {}
   for l, lambda in ipairs(s.options.lambda) do lambda_texts[l] = ("%g"):format(lambda) end
@@ -96,12 +112,13 @@ local function main()
     kbcd.size() == 1 and "" or "s", kbcd.threads(), kbcd.threads() == 1 and "" or "s")
 
   local function epoch_line(step)
-    local residuals = {}
-    for l, r in ipairs(step.residual or {}) do residuals[l] = ("%.2e"):format(r) end
-    say("epoch %d/%d%s  train %s%s  %.1f s", step.epoch, step.epochs,
-      step.residual and "  residual " .. table.concat(residuals, " ") or "",
-      scoring.show(data.task, step.train_error),
-      test and "  test " .. scoring.show(data.task, step.test_error) or "", step.seconds)
+    local residuals, known = {}, step.residual or step.residual_before
+    for l, r in ipairs(known or {}) do residuals[l] = ("%.2e"):format(r) end
+    local function errors(what, list) return list and ("  %s %s"):format(what, scoring.show(data.task, list)) or "" end
+    say("epoch %d/%d%s%s%s%s%s  %.1f s", step.epoch, step.epochs, step.p and ("  p = %d"):format(step.p) or "",
+      known and ("  residual%s %s"):format(step.residual and "" or " before steps", table.concat(residuals, " ")) or "",
+      errors("train", step.train_error), errors("held-out", step.held_out_error), errors("test", test and step.test_error),
+      step.seconds)
   end
 
   local last
@@ -118,10 +135,9 @@ local function main()
     end
   end
 
-  if last.epoch < last.epochs then say("the model changes by less than tol: it ends after %d epochs", last.epoch) end
-  local errors, measure, left_out = last.test_error, data.held_out and "held-out" or "test", nil
-  local classify, scores = data.task == "classify", last.test_scores
-  if not test then
+  local errors, measure, left_out = last.held_out_error, "held-out", nil
+  local classify, scores = data.task == "classify", last.held_out_scores
+  if not held then
     local why
     if #s.options.lambda > 1 or classify then left_out, why, scores = leave_one_out_errors(data, s, last.model) end
     if #s.options.lambda == 1 then left_out, why = nil, nil end
@@ -130,9 +146,9 @@ local function main()
     if why then say("lambda is chosen by the training error: %s; --hold-out 0.1 holds rows out", why) end
   end
   local best = scoring.best(errors)
-  local probabilities = classify and add_probabilities(last.model, best, scores, test and test.y or data.y,
-    test and measure or "leave-one-out")
-  local what = data.task == "regress" and s.loss.name ~= "squared" and "loss" or "error"
+  local probabilities = classify and add_probabilities(last.model, best, scores, held and held.y or data.y,
+    held and measure or "leave-one-out")
+  say_why_it_ends(say, last, held and "held-out error" or last.residual and "residual" or "change of the model", best)
 
   local options = { held_out = data.held_out or 0, data = data.source }
   for name, value in pairs(s.options) do
@@ -143,12 +159,15 @@ local function main()
   options.epochs = last.epoch
   last.model:save(o.model, {
     method = s.method, task = data.task, best = best, preprocess = data.preprocess, names = data.names, options = options,
-    metrics = { train_error = last.train_error, test_error = last.test_error, leave_one_out_error = left_out,
-      residual = last.residual, seconds = last.seconds },
+    metrics = { train_error = last.train_error, test_error = last.test_error, held_out_error = last.held_out_error,
+      leave_one_out_error = left_out, residual = last.residual, seconds = last.seconds },
   })
   if checkpoint then checkpoint:remove() end
-  say("%s: best lambda = %g, %s %s %s", o.model, s.options.lambda[best], measure, what,
-    scoring.show(data.task, { errors[best] }))
+  local what = data.task == "regress" and s.loss.name ~= "squared" and "loss" or "error"
+  local function shown(of, list) return ("%s %s %s"):format(of, what, scoring.show(data.task, { list[best] })) end
+  local told = { shown(measure, errors) }
+  if test then table.insert(told, measure == "training" and 1 or 2, shown("test", last.test_error)) end
+  say("%s: best lambda = %g, %s", o.model, s.options.lambda[best], table.concat(told, ", "))
   if probabilities then say("%s: %s", o.model, probabilities) end
 end
 

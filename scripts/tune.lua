@@ -27,9 +27,10 @@ parser:option("--folds", "k-fold error instead of held-out error.", nil, types.c
 arguments.add_method(parser, widths)
 local o = parser:parse(arg)
 arguments.check(parser, o)
+o.chooses = true
 if o.folds and o.folds < 2 then parser:error("--folds: at least 2 expected") end
 if o.folds and (o.test_x or o.test_data or o.hold_out) then
-  parser:error("--folds makes its own test sets; it does not go with --test-x, --test-data or --hold-out")
+  parser:error("--folds makes its own held-out sets; it does not go with --test-x, --test-data or --hold-out")
 end
 local width = arguments.flags.has_kernel and kernel_flags.has_width(o) or nil  -- its name
 local given_widths = width and o[width]
@@ -58,7 +59,8 @@ local function main()
   end
 
   local folds = sets()
-  local leaves_out = not o.folds and not data.test  -- one row after the other
+  local leaves_out = not o.folds and not data.held  -- one row after the other
+  local tested = data.test and data.test ~= data.held  -- with the best settings alone
 
   local function widths_to_try()
     if given_widths then return given_widths end
@@ -77,16 +79,16 @@ local function main()
     return list
   end
 
-  -- The errors of every λ with one width: the mean over the sets.
+  -- The errors of every λ with one width: the mean over the sets; the settings; and the test errors, if there is a test set.
   local function errors_of(value)
-    local sums, settings = {}, nil
+    local sums, settings, test_errors = {}, nil, nil
     if width then o[width] = value or nil end
     for _, fold in ipairs(folds) do
       local set = type(fold) == "function" and fold() or fold
-      local algorithm, given = arguments.algorithm(parser, o, set.X.n)
+      local algorithm, given, reason = arguments.algorithm(parser, o, set.X)
       given.lambda = o.lambda
       if algorithm.schema.jitter and given.jitter == nil then given.jitter = "auto" end
-      settings = kbcd.choices(o, set, algorithm, given)
+      settings = kbcd.choices(o, set, algorithm, given, reason)
       settings.given_b = given.b
       local errors, why
       if leaves_out then
@@ -95,16 +97,19 @@ local function main()
           error(("no rows to test on, and %s; raise --hold-out or give --test-x and --test-y"):format(why), 0)
         end
       else
-        for step in kbcd.progress(kbcd.fit(set, settings)) do errors = step.test_error or errors end
+        for step in kbcd.progress(kbcd.fit(set, settings)) do
+          errors, test_errors = step.held_out_error or errors, step.test_error or test_errors
+          settings.epochs_taken = step.epoch
+        end
       end
       for l, e in ipairs(errors) do sums[l] = (sums[l] or 0) + e / #folds end
     end
-    return sums, settings
+    return sums, settings, test_errors
   end
 
   local scoring = kbcd.scoring
   kbcd.say("%s: %d rows to %s, %s %s", data.source, data.X.n, data.task,
-    o.folds and o.folds .. "-fold" or data.held_out and "held-out" or leaves_out and "leave-one-out" or "test",
+    o.folds and o.folds .. "-fold" or leaves_out and "leave-one-out" or "held-out",
     data.task == "regress" and (o.loss or "squared") ~= "squared" and o.loss .. " loss" or "error")
   local head = {}
   for l, lambda in ipairs(o.lambda) do head[l] = ("%9s"):format(("%g"):format(lambda)) end
@@ -112,17 +117,22 @@ local function main()
 
   local best
   for _, value in ipairs(widths_to_try()) do
-    local errors, settings = errors_of(value)
+    local errors, settings, test_errors = errors_of(value)
     local cells = {}
     for l, e in ipairs(errors) do cells[l] = ("%9s"):format(scoring.show(data.task, { e })) end
     kbcd.say("%14s  %s", value and ("%.4g"):format(value) or "-", table.concat(cells, " "))
     local l = scoring.best(errors)
     if not best or errors[l] < best.error then
-      best = { error = errors[l], width = value and { width, value }, lambda = o.lambda[l], settings = settings }
+      best = { error = errors[l], width = value and { width, value }, lambda = o.lambda[l], settings = settings,
+        test_error = tested and test_errors and test_errors[l] }
     end
   end
   kbcd.say("\nbest: %slambda = %g, error %s", best.width and ("%s = %.4g, "):format(width, best.width[2]) or "", best.lambda,
     scoring.show(data.task, { best.error }))
+  if best.test_error then
+    kbcd.say("test error of this choice, which was made without the test rows: %s", scoring.show(data.task,
+      { best.test_error }))
+  end
   local algorithm = best.settings.algorithm
   kbcd.say("%s", train_command(o, arguments.flags.words(o, algorithm), best))
 end

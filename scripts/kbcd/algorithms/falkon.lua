@@ -52,4 +52,9 @@ return kbcd.algorithm("falkon", {
   kernel = "kernel",
   p = { "count", "the number of centres", default = function(X) return math.min(8192, X.n) end },
   b = false, epochs = 20,
-}, setup, { least_squares = true })
+}, setup, {
+  least_squares = true,
+  suits = function(case)
+    return case.fits(case.n * 8192) and 2 or 0.5, "too many rows for the full kernel; columns of centres fit in memory"
+  end,
+})

@@ -56,4 +56,11 @@ return kbcd.algorithm("full_kernel", {
       return Delta
     end,
   }
-end, { least_squares = true, up_to = 60000 })
+end, {
+  least_squares = true,
+  suits = function(case)
+    local values = case.n ^ 2 / 2
+    if case.fits(values) and case.seconds(values) < 600 then return 4, "the kernel of all rows fits in memory" end
+    return 0, "the exact kernel machine"
+  end,
+})

@@ -72,4 +72,10 @@ return kbcd.algorithm("landmarks", {
     end,
     fitted = function() return lambda:each(Y) - nl * alpha end,  -- of the landmarks and of a block, after its step
   }
-end, { least_squares = true })
+end, {
+  least_squares = true,
+  suits = function(case)
+    if case.seconds(case.n ^ 2 / 2) < 120 then return 3, "the kernel of all rows does not fit in memory" end
+    return 0, "the exact kernel machine, with landmarks"
+  end,
+})

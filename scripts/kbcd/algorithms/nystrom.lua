@@ -35,4 +35,4 @@ return kbcd.algorithm("nystrom", {
     end,
     fitted = function(R) return lambda:each(Y) - R - Selector(n, J) * (nl * alpha) end,
   }
-end, { least_squares = true, up_to = math.huge })
+end, { least_squares = true, suits = function() return 1, "too many rows to keep their kernel in memory" end })

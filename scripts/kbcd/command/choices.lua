@@ -1,5 +1,5 @@
--- choices(o, data, algorithm, given): the settings of a run, as given or chosen for the data; and a text of what was
--- chosen.
+-- choices(o, data, algorithm, given [, reason]): the settings of a run, as given or chosen for the data; and a text of what
+-- was chosen. reason: why this algorithm was, if it was not named.
 --
 -- Gives { method (its name), algorithm, options (the table that the algorithm is called with), kernel, chosen (what was
 -- chosen of the kernel, by name), p (of centres or features), b, loss }. `given` are the algorithm's options that were given.
@@ -11,7 +11,7 @@ local loss_flags = require "kbcd.command.loss_flags"
 local map_flags = require "kbcd.command.map_flags"
 local complete = require("kbcd.descent.options").completed
 
-runtime.docs.choices = [[choices(o, data, algorithm, given)
+runtime.docs.choices = [[choices(o, data, algorithm, given [, reason])
 The settings of a run for fit: what the flags o and the options `given` say, and what is chosen for the data otherwise.]]
 
 local features = 8192  -- unless given
@@ -31,13 +31,20 @@ local function blocks_fit(X, p, keep)
 end
 
 -- ADMM takes an epoch or few for each of its steps, and ends by its residual. cheap: whether epochs after the first are.
-local function choose_admm_epochs(options, given, cheap, chosen)
-  if given.epochs then return end
+local function choose_admm_epochs(options, cheap, chosen)
   options.epochs, options.tol = cheap and 60 or 10, options.tol or 1e-3
   chosen("at most %d epochs of ADMM (tol = %g)", options.epochs, options.tol)
 end
 
-return function(o, data, algorithm, given)
+-- How many epochs at most, and after how many without an improvement the run ends. Epochs cost little when blocks are kept.
+local function epochs_for(data, schema, completed, one_block, kept)
+  local most = one_block and 1 or data.held and (kept and 20 or 5) or kept and 8 or 3
+  local patience = not schema.b and 5 or kept and 3 or 2
+  if schema.epochs.declared then most = completed.epochs end
+  return most, schema.patience.declared and completed.patience or patience
+end
+
+return function(o, data, algorithm, given, reason)
   local X, notes, schema = data.X, {}, algorithm.schema
   local options, s = { seed = o.seed }, { method = algorithm.name, algorithm = algorithm, chosen = {} }
   local function chosen(text, ...) notes[#notes + 1] = text:format(...) end
@@ -46,7 +53,7 @@ return function(o, data, algorithm, given)
   s.loss = loss_flags.make(o, algorithm, data.task)
   if s.loss.name ~= "squared" or algorithm.loss then options.loss = s.loss end
   local by_admm = s.loss.name ~= "squared" and not algorithm.loss
-  if not o.method then chosen("method %s (%d rows)", algorithm.name, X.n) end
+  if not o.method then chosen("method %s (%d rows: %s)", algorithm.name, X.n, reason) end
 
   local map, kernel  -- the names of these options
   for name, entry in pairs(schema) do
@@ -69,7 +76,7 @@ return function(o, data, algorithm, given)
     if schema.jitter and options.jitter == nil then options.jitter = "auto" end
     chosen("lambda = 1e-4, 1e-5, 1e-6, 1e-7%s", schema.jitter and ", with jitter" or "")
   end
-  local count = s.p or X.n
+  local count, fits = s.p or X.n, false
   if schema.b then
     if options.b and options.b > count then
       error(("--b %d: at most %d, the number of %s, expected"):format(options.b, count,
@@ -81,19 +88,22 @@ return function(o, data, algorithm, given)
       chosen("b = %d", options.b)
     end
     s.b = options.b
-    local fits = options.partition ~= "fresh" and blocks_fit(X, s.p, options.keep or schema.keep[2])
-    options.epochs = options.epochs or schema.epochs.declared and completed.epochs or nil
-    if not options.epochs and not by_admm then
-      options.epochs = s.b >= count and 1 or fits and 8 or 3  -- epochs cost little when the blocks are kept
-      chosen("%d epoch%s", options.epochs, options.epochs == 1 and "" or "s")
-    end
-    if by_admm then choose_admm_epochs(options, given, s.b >= count or fits, chosen) end
+    fits = (options.partition or schema.partition[2]) ~= "fresh" and blocks_fit(X, s.p, options.keep or schema.keep[2])
+  end
+  if not options.epochs and by_admm then
+    choose_admm_epochs(options, s.b == count or fits or not schema.b, chosen)
+  elseif not options.epochs then
+    local most, patience = epochs_for(data, schema, completed, s.b == count, fits)
+    options.epochs, options.patience = most, options.patience or most > 1 and patience or 0
+    chosen(options.patience > 0 and "at most %d epochs" or most == 1 and "%d epoch" or "%d epochs", most)
+    if options.patience > 0 then chosen("patience = %d", options.patience) end
+  end
+  if schema.b then
     if not options.partition and schema.partition[2] == "regrouped" and options.epochs > 1 then
       options.partition = fits and "regrouped" or "fresh"
       chosen(fits and "blocks regrouped each epoch (the kernel fits in memory)" or "fresh blocks each epoch")
     end
   end
-  if by_admm and not schema.b then choose_admm_epochs(options, given, true, chosen) end
   s.options = options
   return s, table.concat(notes, ", ")
 end

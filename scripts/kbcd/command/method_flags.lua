@@ -14,10 +14,11 @@ local kernel_flags = require "kbcd.command.kernel_flags"
 local map_flags = require "kbcd.command.map_flags"
 local sorted_keys = require "kbcd.support.sorted_keys"
 
-local convert = { count = types.count, number = types.number, positive = types.positive, not_negative = types.not_negative,
-  lambda = types.lambdas, text = function(text) return text end }
+local convert = { count = types.count, counts = types.counts, number = types.number, positive = types.positive, not_negative =
+  types.not_negative, whole = types.seed, lambda = types.lambdas, text = function(text) return text end }
 local lists = { count = types.counts, positive = types.positives }
-local chosen = { b = true, epochs = true, partition = true, lambda = true, p = true }  -- for the data, unless given
+local chosen = {}  -- for the data, unless given
+for _, name in ipairs{ "b", "epochs", "patience", "partition", "lambda", "p" } do chosen[name] = true end
 -- Flags that only some of the commands have: a method's flag has the same name in all of them.
 local reserved = {}
 for _, name in ipairs{ "model", "log", "start", "with", "resume", "checkpoint_every", "checkpoint_blocks", "quiet", "random",

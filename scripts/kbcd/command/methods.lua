@@ -54,15 +54,32 @@ function methods.find(name)
   error(("--method %s: one of %s expected, or the path of a file (./mine.lua)"):format(name, table.concat(names, ", ")), 0)
 end
 
-runtime.docs["methods.for_rows"] = [[methods.for_rows(n)
-The algorithms to choose from for n rows when none is named, the first choice first.]]
-function methods.for_rows(n)
-  local list = {}
+-- What algorithms decide by whether they suit the rows of a DataSet; seconds and bytes are those of all ranks together.
+local function case_of(X)
+  local memory, rate = kbcd.allreduce(kbcd.memory_budget()), 5e10  -- flop/s of a core, at least
+  local work = X.sparse and math.min(X.d, 100) or X.d
+  local case = { n = X.n, d = X.d, sparse = X.sparse, memory = memory }
+  -- Whether so many kernel values stay in memory, with some to spare; and the seconds that they take to compute.
+  function case.fits(values) return values * (X.dtype == "f32" and 4 or 8) < 0.8 * memory end
+  function case.seconds(values) return 2 * values * work / (rate * kbcd.allreduce(kbcd.threads())) end
+  return case
+end
+
+runtime.docs["methods.advised"] = [[methods.advised([X])
+The algorithms to choose from for the rows of a DataSet when none is named, the first choice first; and a list of why, a
+text each. They are those that declare `suits`, a function(case) that gives a number (the largest is chosen) and the reason:
+case.n, case.d, case.sparse, case.memory (bytes for blocks), case.fits(count) (whether so many kernel values stay in memory),
+case.seconds(count) (what they take to compute, roughly). Without X, all of them in any order.]]
+function methods.advised(X)
+  local found, list, reasons, case = {}, {}, {}, X and case_of(X)
   for _, algorithm in ipairs(methods.all()) do
-    if algorithm.up_to and algorithm.up_to >= n then list[#list + 1] = algorithm end
+    local number, reason = 0, nil
+    if algorithm.suits and case then number, reason = algorithm.suits(case) end
+    if algorithm.suits then found[#found + 1] = { algorithm, number, reason } end
   end
-  table.sort(list, function(a, b) return a.up_to < b.up_to end)
-  return list
+  table.sort(found, function(a, b) return a[2] > b[2] or a[2] == b[2] and a[1].name < b[1].name end)
+  for i, entry in ipairs(found) do list[i], reasons[i] = entry[1], entry[3] end
+  return list, reasons
 end
 
 return methods

@@ -27,7 +27,7 @@ return function(o, words, best)
   add("--method", o.method or s.method)
   add("--lambda", ("%g"):format(best.lambda))
   if best.width then add("--" .. best.width[1], best.width[2]) end
-  add("--epochs", s.options.epochs)
+  add("--epochs", s.epochs_taken or s.options.epochs)
   add("--p", s.p)
   add("--b", not o.folds and s.b or s.given_b)
   for _, word in ipairs(loss_flags.given(o)) do add(word[1], word[2]) end

@@ -19,9 +19,10 @@ function training_arguments.add_data(parser)
   parser:option("--label", "The column of --data (CSV) that holds the labels, by name or number; several targets with " ..
     "commas between.", nil, types.columns)
   parser:mutex(
-    parser:option("--test-x", "Test rows."):argname("FILE"),
-    parser:option("--test-data", "Test rows and labels in one file."):argname("FILE"),
-    parser:option("--hold-out", "The share of rows to hold out when there is no test set (0.1).", nil, types.share))
+    parser:option("--test-x", "Test rows. They choose nothing."):argname("FILE"),
+    parser:option("--test-data", "Test rows and labels in one file."):argname("FILE"))
+  parser:option("--hold-out", "The share of the training rows that is held out, to choose lambda and when to stop (0.1; " ..
+    "with test rows and nothing to choose, 0).", nil, types.share)
   parser:option("--test-y", "Test labels or targets."):argname("FILE")
   parser:option("--task", "What to do (classify when y holds whole numbers)."):choices{ "classify", "regress" }
   parser:option("--precision", "Of the data and of kernel values.", "f32"):choices{ "f32", "f64" }
@@ -79,7 +80,7 @@ function training_arguments.add_method(parser, except)
   parser:option("--method", "The algorithm: a name (`kbcd methods` lists them) or a file that returns one (by the number " ..
     "of rows). Its options are flags: --method NAME --help lists them."):argname("NAME|FILE")
   local named = word_after("--method")
-  local good, found = pcall(function() return named and { methods.find(named) } or methods.for_rows(1) end)
+  local good, found = pcall(function() return named and { methods.find(named) } or methods.advised() end)
   if not good then refuse_method(parser, found) end
   training_arguments.candidates = found
   loss_flags.add(parser)
@@ -107,16 +108,21 @@ function training_arguments.add_methods(parser)
   training_arguments.flags = method_flags(parser, found, { p = true })
 end
 
--- The algorithm of the run: the named one, or the first for so many rows that has all flags that were given.
-function training_arguments.algorithm(parser, o, n)
+-- The algorithm of the run and its options that were given: the named one, or the first for such rows that has all flags that
+-- were given; then also why.
+function training_arguments.algorithm(parser, o, X)
   local flags = training_arguments.flags
-  for _, algorithm in ipairs(o.method and training_arguments.candidates or methods.for_rows(n)) do
-    if o.method then flags.check(parser, o, algorithm) end
-    if flags.fits(o, algorithm) then return algorithm, flags.given(o, algorithm) end
+  if o.method then
+    local named = training_arguments.candidates[1]
+    flags.check(parser, o, named)
+    return named, flags.given(o, named)
   end
-  local first = methods.for_rows(n)[1]
-  flags.check(parser, o, first)
-  return first, flags.given(o, first)
+  local list, reasons = methods.advised(X)
+  for i, algorithm in ipairs(list) do
+    if flags.fits(o, algorithm) then return algorithm, flags.given(o, algorithm), reasons[i] end
+  end
+  flags.check(parser, o, list[1])
+  return list[1], flags.given(o, list[1]), reasons[1]
 end
 
 -- Checks that argparse cannot make: options that need or exclude each other.
@@ -136,6 +142,7 @@ function training_arguments.check(parser, o)
     end
   end
   o.seed = o.seed or kbcd.seed()
+  o.chooses = not (o.lambda and #o.lambda == 1 and o.epochs) or (o.patience or 0) > 0  -- λ, or when to stop
   o.preprocess = o.standardize and "standardize" or o.scale01 and "scale01" or o.unit_norm and "unit-norm" or nil
 end
 

@@ -92,6 +92,22 @@ function scoring.errors(task, list, y, what, loss)
   return errors
 end
 
+runtime.docs["scoring.losses"] = [[scoring.losses(task, list, y)
+For each row of this rank and each Matrix of scores in a list: 1 where the class is wrong, else 0 ("classify"); or the
+squared error, relative to the largest target ("regress"). A Matrix.]]
+function scoring.losses(task, list, y)
+  local losses = kbcd.Matrix.zeros(y.local_n, #list)
+  local largest = kbcd.allreduce_max(y.local_n > 0 and y.rows:to("f64"):abs():max() or 0)
+  for l, S in ipairs(list) do
+    if task == "classify" then
+      each(S, y, function(i, class, best) losses:set(i, l, class == best and 0 or 1) end)
+    elseif S.nrows > 0 then
+      losses:cols(l):copy((S - y.rows:to("f64")):scale(1 / math.max(largest, 1e-300)):square():sum(2))
+    end
+  end
+  return losses
+end
+
 runtime.docs["scoring.show"] = [[scoring.show(task, errors)
 Errors as a text: per cent, or numbers.]]
 function scoring.show(task, errors)

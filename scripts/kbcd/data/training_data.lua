@@ -1,7 +1,9 @@
 -- training_data(o): the data that a command trains on: rows and targets, a test set or held-out rows, task and classes.
 --
--- Returns a table: X, y (class numbers 1..k, or targets), test = { X, y } or nil, held_out (how many rows), task, k, names
--- (of classes), values (the labels behind them), preprocess.
+-- Returns a table: X, y (class numbers 1..k, or targets), test = { X, y } or nil, held = { X, y } or nil, held_out (how many
+-- rows), task, k, names (of classes), values (the labels behind them), preprocess. Rows that are held out of the training
+-- rows choose λ and when to stop; test rows choose nothing. Without a test set, test is held. With one, rows are held out if
+-- there is something to choose (o.chooses) or o.hold_out says how many.
 
 local kbcd = require "kbcd"
 local read_data = require "kbcd.data.read_data"
@@ -11,7 +13,8 @@ local runtime = require "kbcd.runtime"
 
 runtime.docs.training_data = [[training_data(o)
 The data that a command trains on, from the values of its options (o.x, o.y, o.test_x …): a table with X, y (class numbers
-1..k or targets), test = { X, y } or nil, held_out (how many rows), task, k, names, values, preprocess. All ranks call it.
+1..k or targets), test = { X, y } or nil, held = { X, y } or nil (rows held out to choose by; those of test without a test
+set), held_out (how many), task, k, names, values, preprocess. All ranks call it.
 training_data.prepare(data, kind) preprocesses it; training_data.split(data, I, J) trains on rows I and tests on rows J.]]
 
 -- y from a separate file: numbers, or one CSV column of names, which are returned second.
@@ -74,32 +77,31 @@ local function hold_out(data, share, seed)
   end
   local test_X, test_y = part(1, count)
   local X, y = part(count + 1, data.X.n)
-  data.X, data.y, data.test, data.held_out = X, y, { X = test_X, y = test_y }, count
+  data.X, data.y, data.held, data.held_out = X, y, { X = test_X, y = test_y }, count
+  data.test = data.test or data.held
 end
 
 -- A split of the training rows of `data`: rows I to train on, rows J to test on.
 local function split(data, I, J)
-  return setmetatable({
-    X = data.X:subset(I), y = data.y:subset(I), test = { X = data.X:subset(J), y = data.y:subset(J) }, held_out = #J,
-  }, { __index = data })
+  local held = { X = data.X:subset(J), y = data.y:subset(J) }
+  return setmetatable({ X = data.X:subset(I), y = data.y:subset(I), test = held, held = held, held_out = #J },
+    { __index = data })
 end
 
 -- The rows preprocessed as `fitted` says, or by `kind`, fitted on the training rows; then in the precision of the run.
 local function prepare(data, kind, fitted)
+  local sets = { data, data.test }
+  if data.held and data.held ~= data.test then sets[#sets + 1] = data.held end
   local function round()
-    data.X = data.X:to(data.precision or data.X.dtype)
-    if data.test then data.test.X = data.test.X:to(data.precision or data.test.X.dtype) end
+    for _, set in ipairs(sets) do set.X = set.X:to(data.precision or set.X.dtype) end
     return data
   end
   if not kind and not (fitted and fitted.kind) then return round() end
-  local function dense(X) return X.sparse and X:to_dense() or X end
-  data.X = dense(data.X)
-  if data.test then data.test.X = dense(data.test.X) end
+  for _, set in ipairs(sets) do set.X = set.X.sparse and set.X:to_dense() or set.X end
   local shuffled = data.preprocess and data.preprocess.shuffle
   local p = kind and kbcd.preprocess.fit(kind, data.X) or fitted
   data.preprocess = { kind = p.kind, shift = p.shift, scale = p.scale, shuffle = shuffled }
-  kbcd.preprocess.apply(data.preprocess, data.X)
-  if data.test then kbcd.preprocess.apply(data.preprocess, data.test.X) end
+  for _, set in ipairs(sets) do kbcd.preprocess.apply(data.preprocess, set.X) end
   return round()
 end
 
@@ -129,7 +131,7 @@ local function read(_, o)
     data.k = data.y.d
   end
   if o.shuffle then shuffle(data, o.seed) end
-  if not data.test and not o.folds then hold_out(data, o.hold_out or 0.1, o.seed) end
+  if not o.folds then hold_out(data, o.hold_out or (not data.test or o.chooses) and 0.1 or 0, o.seed) end
   if o.rows then
     if o.rows > data.X.n then error(("--rows %d: at most the %d training rows expected"):format(o.rows, data.X.n), 0) end
     local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = streams.rows })

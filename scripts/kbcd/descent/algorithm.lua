@@ -21,13 +21,12 @@ local sorted_keys = require "kbcd.support.sorted_keys"
 runtime.docs.algorithm = [[algorithm(name, options, setup)
 Declares an algorithm. The result, called as mine(X, Y, o), returns an iterator of steps; `kbcd train --method
 ./mine.lua` takes the file that returns it. options: [1] is a text, "Title: what it does"; the others are its options by
-name, each the name of a kind ("kernel", "map", "count", "positive", "not_negative", "number", "seed", "flag", "text",
-"index", "data", "matrix", "model", "function"), a default (a number, true or false), { kind or default, "what it is
-for", default = … } or { choices = { … } }; a default may be a function(X, o) that gives it. They are checked, and become
-flags of the commands. Every algorithm also has
-lambda, loss, epochs, tol, seed, keep, test, checkpoint, start, targets, weights, centers (where it has p), and unless it says
-b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, o, run) makes the model and the state
-(help "run") and returns a table:
+name, each the name of a kind ("kernel", "map", "count", "counts", "whole", "positive", "not_negative", "number", "seed",
+"flag", "text", "index", "data", "matrix", "model", "function"), a default (a number, true or false), { kind or default,
+"what it is for", default = … } or { choices = { … } }; a default may be a function(X, o) that gives it. They are checked,
+and become flags of the commands. Every algorithm also has lambda, loss, epochs, patience, tol, seed, keep, test, held_out,
+checkpoint, start, targets, weights, centers (where it has p), and unless it says b = false: b, partition, jitter, choose
+(help "algorithm options"). setup(X, Y, o, run) makes the model and the state (help "run") and returns a table:
   step(B, K_b, solve, P): a step on block B (an Index of rows, centres or features), with K_b = K([n], B) or Z([n], B).
     It changes the coefficients' rows B and returns the change, a Matrix on every rank; or declare dense = true, if it changes
     others, too. P is K_b'E over all ranks, where residual = E is declared.
@@ -46,19 +45,22 @@ b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, 
   start_epoch(epoch): called before each epoch.   targets_changed(D): the targets have changed by D (option targets).]]
 
 runtime.docs["algorithm options"] = [[options of every algorithm
-lambda (a number or a list: a path of models that share blocks and Grams); loss = "squared" (another name or losses.NAME{ … },
-by ADMM over a method of least squares: help "losses"; admm_penalty: its strength); epochs = 1; tol = 0 (stop after the
-epoch in which the model changed by no more, relatively); seed; keep = "exact", "f16" or "none" (how blocks of a fixed
-partition stay in memory from epoch to epoch, as far as the budget goes; exact: in the precision of the data); test (a
-DataSet: step.test_scores follows every block); score (a function of the list of test scores that gives a list of numbers,
-step.test_error); log (a path, or { path = …, about = { … } }: a line of JSON a step, for kbcd report); checkpoint (help
-"checkpoint"); start (a Model to begin from; the data may have grown); targets (a function(epoch, fitted) that gives new
-targets before an epoch, or nil; fitted() is a list of fitted values); weights (of the rows: a Matrix of this rank's rows x
-1, or a DataSet, all > 0). With blocks: b = 2048 (block size, at most the number of rows, centres or features); partition =
-"fixed", "fresh" (anew each epoch) or, of a kernel on all rows, "regrouped" (the kernel stays in memory in small tiles of
-rows, and each epoch makes its blocks of other tiles; "fresh" where it does not fit or for one epoch); jitter = false (true:
-add a growing multiple of I to a system that is not positive definite); choose (help "choose"). With centres: centers =
-"uniform", "rpcholesky", "leverage", "kmeanspp" or an Index.]]
+lambda (a number or a list: a path of models that share blocks and Grams); loss = "squared" (another name or
+losses.NAME{ … }, by ADMM over a method of least squares: help "losses"; admm_penalty: its strength); epochs = 1; tol = 0
+(stop after the epoch in which the model changed by no more, relatively); patience = 0 (stop after so many epochs in which
+no lambda improved: its loss on held_out by more than noise, or without held_out its residual by 1%; 0: never); seed;
+keep = "exact", "f16" or "none" (how blocks of a fixed partition stay in memory from epoch to epoch, as far as the budget
+goes; exact: in the precision of the data); test (a DataSet: step.test_scores follows every block); score (a function of the
+list of test scores that gives a list of numbers, step.test_error); held_out (a table { rows = a DataSet, loss = a function
+of the list of scores that gives a Matrix of this rank's rows x lambdas, score = as above }: the rows that judge the model,
+step.held_out_scores and step.held_out_error at the end of an epoch); log (a path, or { path = …, about = { … } }: a line of
+JSON a step, for kbcd report); checkpoint (help "checkpoint"); start (a Model to begin from; the data may have grown);
+targets (a function(epoch, fitted) that gives new targets before an epoch, or nil; fitted() is a list of fitted values);
+weights (of the rows: a Matrix of this rank's rows x 1, or a DataSet, all > 0). With blocks: b = 2048 (block size, at most
+the number of rows, centres or features); partition = "fixed", "fresh" (anew each epoch) or, of a kernel on all rows,
+"regrouped" (the kernel stays in memory in small tiles of rows, and each epoch makes its blocks of other tiles; "fresh"
+where it does not fit or for one epoch); jitter = false (true: add a growing multiple of I to a system that is not positive
+definite); choose (help "choose"). With centres: centers = "uniform", "rpcholesky", "leverage", "kmeanspp" or an Index.]]
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
@@ -183,12 +185,15 @@ local function start(algorithm, X, Y, given)
   run.b_given = given.b ~= nil
   run.place, run.sources, run.title = algorithm.place, algorithm.sources, algorithm.title
   add_loss(run, algorithm)
+  run.least_squares = algorithm.least_squares and not run.admm
   if o.weights then
     if o.start then error(name .. ": options start and weights do not go together", 2) end
     run.scale = scale_of(run, o.weights)
     run.Y:cmul(run.scale)
   end
+  local begin = kbcd.now()
   local method = checked(run, algorithm.setup(X, run.Y, o, run))
+  run.setup_seconds = kbcd.now() - begin
   add_targets(run, method)
   if o.start and (method.residual or run.admm) then
     local F = run.model:scores(X, run.model.coefficients)
@@ -206,10 +211,12 @@ local Algorithm = {
   __tostring = function(a) return ("algorithm %s: %s"):format(a.name, a.about) end,
 }
 
--- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n), solver (what a
--- call with one table means: the solver of systems that the algorithm is named after), least_squares (true: its solution is
--- that of least squares, min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form), loss (the
--- default of the option loss, of an algorithm that minimises it itself: one with second derivatives).
+-- more: suits (a function(case) that says how well it suits some data, a number and the reason: `kbcd train` without
+-- --method takes the algorithm with the largest, see methods.advised), solver (what a call with one table means: the solver
+-- of systems that the algorithm is named after), least_squares (true: its solution is that of least squares,
+-- min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form, and whose residual, of a model of all
+-- rows, is Y − (K + nλI) α), loss (the default of the option loss, of an algorithm that minimises it itself: one with second
+-- derivatives).
 return function(name, declared, setup, more)
   if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
     error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)
@@ -222,7 +229,7 @@ return function(name, declared, setup, more)
   local schema, own = schema_of("algorithm " .. name, declared, setup, more and more.loss)
   return setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
-    setup = setup, up_to = more and more.up_to, solver = more and more.solver,
+    setup = setup, suits = more and more.suits, solver = more and more.solver,
     least_squares = more and more.least_squares, loss = more and more.loss,
     sources = { file = file or { checksum = lua_source.text(setup) }, modules = modules }, blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),

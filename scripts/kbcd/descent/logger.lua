@@ -25,7 +25,8 @@ local function settings(run, about)
   local X, model = run.X, run.model
   local entry = { type = "run", method = run.owner, title = run.title, n = X.n, d = X.d, k = run.lambda.k,
     p = not model.distributed and model.count or nil, ranks = kbcd.size(), threads = kbcd.threads(), precision = X.dtype,
-    versions = kbcd.version(), lambda = run.lambda.values }
+    versions = kbcd.version(), lambda = run.lambda.values,
+    residual_of = run.residual_of }
   for name, value in pairs(run.o) do
     local kind = kbcd.type(value)
     if kind == "Kernel" or kind == "FeatureMap" or name == "loss" then value, kind = tostring(value), "string" end
@@ -45,12 +46,14 @@ return function(run)
   return function(step, ends)
     log:write{
       type = "block", epoch = step.epoch, block = step.block, blocks = step.blocks, epoch_end = step.epoch_end,
-      seconds = step.seconds, primitives = primitives(), residual = step.residual, test_error = step.test_error,
-      cached_bytes = runtime.memory.reserved(),
+      seconds = step.seconds, primitives = primitives(), residual = step.residual,
+      residual_before = step.residual_before, test_error = step.test_error, held_out_error = step.held_out_error,
+      p = step.p, cached_bytes = runtime.memory.reserved(),
     }
     if not ends then return end
-    local errors = step.test_error
-    log:write{ type = "end", seconds = step.seconds, best = errors and kbcd.scoring.best(errors), test_error = errors }
+    local errors, judged = step.test_error, step.held_out_error or step.test_error
+    log:write{ type = "end", seconds = step.seconds, best = judged and kbcd.scoring.best(judged), test_error = errors,
+      held_out_error = step.held_out_error }
     log:close()
   end
 end

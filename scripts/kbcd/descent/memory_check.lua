@@ -25,6 +25,7 @@ end
 
 return function(owner, X, o, job)
   local test_rows, b = o.test and 2 * o.test.local_n or 0, o.b or 0
+  if o.held_out and not rawequal(o.held_out.rows, o.test) then test_rows = test_rows + 2 * o.held_out.rows.local_n end
   local models = (job.distributed * X.local_n + job.replicated * job.count + test_rows) * job.columns * 8 + job.bytes
   local systems = job.systems * b ^ 2 * 8 * (1 + o.lambda.count)
   local wanted = wanted_by_blocks(X, o, job.count)

@@ -29,9 +29,10 @@ runtime.docs["Model:probabilities"] = [[Model:probabilities(Z)
 This rank's rows of the probabilities of the classes of a DataSet: a list with a Matrix for each lambda; m[l]:probabilities(Z)
 is one of them. Of a logistic model they are the softmax of the scores; of another classifier softmax(a s + b), with the
 numbers of m.calibration (help "calibration"), without which it is an error.]]
-runtime.docs["Model:block"] = [[Model:block(I [, rows])
+runtime.docs["Model:block"] = [[Model:block(I [, rows, keep])
 The block of the training rows against the I-th centres or features (not rows of X, where the model has centres), K([n], I)
-or Z([n], I), as the driver would make it: kept in memory as the options say. rows: an Index, only these rows.]]
+or Z([n], I), as the driver would make it: kept in memory as the options say, or as `keep` says ("exact", "f16", "none").
+rows: an Index, only these rows.]]
 runtime.docs["Model:matrix"] = [[Model:matrix([keep])
 The kernel matrix of the training rows and the model's centres, a KernelMatrix; with the weights of the rows, if the run has
 weights.]]
@@ -48,9 +49,10 @@ local function column_scale(m, I)
   return m.scale and m.kernel and kbcd.allreduce(kbcd.Selector(m.X.n, places(m, I)):t() * m.scale) or nil
 end
 
-function methods.block(m, I, rows)
-  if m.map then return kbcd.RandomFeaturesBlock(m.X, I, m.map, { keep = m.keep, rows = rows, row_scale = m.scale }) end
-  return kbcd.KernelBlock(m.X, places(m, I), m.kernel, { keep = m.keep, rows = rows, row_scale = m.scale,
+function methods.block(m, I, rows, keep)
+  keep = keep or m.keep
+  if m.map then return kbcd.RandomFeaturesBlock(m.X, I, m.map, { keep = keep, rows = rows, row_scale = m.scale }) end
+  return kbcd.KernelBlock(m.X, places(m, I), m.kernel, { keep = keep, rows = rows, row_scale = m.scale,
     column_scale = column_scale(m, I) })
 end
 

@@ -24,7 +24,13 @@ A table of options, checked and completed: schema[name] = { check, default }, ch
 function options.count(x)
   return not (is_number(x) and x >= 1 and x % 1 == 0 and x < 2 ^ 53) and "a whole number from 1 up" or nil
 end
-function options.seed(x) return not (is_number(x) and x >= 0 and x % 1 == 0) and "a whole number from 0 up" or nil end
+function options.counts(x)
+  local good = type(x) == "table" and #x > 0
+  for _, count in pairs(good and x or {}) do good = good and options.count(count) == nil end
+  return not good and "a list of whole numbers from 1 up" or nil
+end
+function options.whole(x) return not (is_number(x) and x >= 0 and x % 1 == 0) and "a whole number from 0 up" or nil end
+options.seed = options.whole
 function options.number(x) return not is_number(x) and "a number" or nil end
 function options.positive(x) return not (is_number(x) and x > 0) and "a number > 0" or nil end
 function options.not_negative(x) return not (is_number(x) and x >= 0) and "a number >= 0" or nil end
@@ -36,12 +42,17 @@ function options.index(x) return runtime.type(x) ~= "Index" and "an Index" or ni
 function options.kernel(x) return runtime.type(x) ~= "Kernel" and "a kernel such as kernel.rbf{sigma = 5}" or nil end
 function options.map(x) return runtime.type(x) ~= "FeatureMap" and "a map such as features.fourier{…}" or nil end
 function options.checkpoint(x) return not (type(x) == "table" and x.take_up) and "a checkpoint(path, …)" or nil end
+function options.held_out(x)
+  local good = type(x) == "table" and runtime.type(x.rows) == "DataSet" and type(x.loss) == "function" and
+    type(x.score) == "function"
+  return not good and "a table { rows = a DataSet, loss and score = functions }" or nil
+end
 function options.model(x) return not (type(x) == "table" and x.predict and x.lambdas) and "a Model" or nil end
 options["function"] = function(x) return type(x) ~= "function" and "a function" or nil end
 
 local kinds = {}
-for _, name in ipairs{ "count", "seed", "number", "positive", "not_negative", "text", "flag", "data", "matrix", "index",
-  "kernel", "map", "model", "function" } do kinds[name] = options[name] end
+for _, name in ipairs{ "count", "counts", "whole", "seed", "number", "positive", "not_negative", "text", "flag", "data",
+  "matrix", "index", "kernel", "map", "model", "function" } do kinds[name] = options[name] end
 
 -- What `check` takes, or false: none.
 function options.maybe(check) return function(x) return x and check(x) or nil end end
@@ -126,8 +137,11 @@ function options.read(owner, given, schema, level, X, aliases)
     end
     values[own] = value
   end
-  local completed = options.completed(owner, schema, values, X)
-  for _, name in ipairs(known) do
+  local completed, order = options.completed(owner, schema, values, X), {}
+  for _, given_ones in ipairs{ true, false } do  -- first: defaults may depend on them
+    for _, name in ipairs(known) do if (values[name] ~= nil) == given_ones then order[#order + 1] = name end end
+  end
+  for _, name in ipairs(order) do
     local value = completed[name]
     if value == nil then error(("%s: option %s is missing"):format(owner, name), level) end
     local expected = schema[name][1](value)

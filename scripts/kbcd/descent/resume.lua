@@ -21,7 +21,8 @@ return function(run)
   local checkpoint = o.checkpoint
   if not checkpoint then return 0, 0, 0 end
   settings.values = run_settings.values(run.model)
-  local data = { X = run.X, Y = kbcd.DataSet.local_part(run.X.n, run.given_Y), test = o.test or nil }
+  local data = { X = run.X, Y = kbcd.DataSet.local_part(run.X.n, run.given_Y), test = o.test or nil,
+    ["held out"] = o.held_out and o.held_out.rows or nil }
   for name, text in pairs(checkpoint:fingerprints(data)) do settings[name] = text end
   if run.scale then
     settings["fingerprint of weights"] = kbcd.DataSet.local_part(run.X.n, run.scale):fingerprint()

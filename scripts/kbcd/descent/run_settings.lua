@@ -62,6 +62,7 @@ local function of_run(_, run)
     ["shape of Y"] = shape(run.Y.ncols) }
   for name, file in pairs(run_settings.sources(run)) do settings[name] = file.checksum or "unknown" end
   for name, value in pairs(run.o) do
+    if name == "held_out" and value then value = value.rows end
     if name ~= "checkpoint" and name ~= "log" and name ~= "score" then settings[name] = run_settings.text(value) end
   end
   return settings

@@ -20,10 +20,13 @@ local function common(declared, setup, loss)
     lambda = { options.lambda, kind = "lambda", about = "the regulariser, or several" },
     epochs = { options.count, 1, kind = "count", about = blocks and "passes over the blocks" or "iterations" },
     tol = { options.not_negative, 0, kind = "not_negative", about = "stop when an epoch changes the model by no more" },
+    patience = { options.whole, 0, kind = "whole",
+      about = "stop after so many epochs in which the held-out error did not improve; 0: never" },
     seed = { options.seed, runtime.seed(), kind = "seed", about = "of everything random" },
     keep = { function(x) return x ~= "f32" and options.one_of("exact", "f16", "none")(x) or nil end, "exact",
       kind = "choice", choices = { "exact", "f16", "none" }, about = "how blocks stay in memory" },
     test = { options.maybe(options.data), false }, score = { options.maybe(options["function"]), false },
+    held_out = { options.maybe(options.held_out), false },
     log = { function(x)
       return x and type(x) ~= "string" and not (type(x) == "table" and x.path) and "a path, or { path, about }" or nil
     end, false },

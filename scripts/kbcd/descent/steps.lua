@@ -6,13 +6,16 @@
 -- again.
 --
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
--- without what the caller did in between or what the test scores took), model; for each λ residual (|E| / |Y|, or of the
--- blocks so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where
--- they are known (with another loss than squared, residual is that of admm.lua, at the end of an epoch); test_scores where
--- there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score makes of them. o.log: a line of JSON a
--- step (logger.lua). The run ends after o.epochs, or after the epoch in which the change of every λ (with ADMM, the
--- residual) is at most o.tol; its last step has precision_loss where it ran in f32 (precision_check.lua). A model that is
--- not finite ends it with an error.
+-- with its setup, without what the caller did in between or what test scores and estimates took), model; for each λ residual
+-- (|E| / |Y|; of a kernel machine without E, that of its equations at the end of an epoch, sampled_residual.lua; with another
+-- loss than squared, the method's own or that of admm.lua, at the end of an epoch), residual_before (of the blocks so far of
+-- this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where they are known;
+-- test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score makes of them; p where
+-- run.p counts centres. At the end of an epoch, with o.held_out, held_out_scores, held_out_error, and unimproved, how many
+-- epochs ago each λ last improved (patience.lua). o.log: a line of JSON a step (logger.lua). The run ends after o.epochs, or
+-- after the epoch in which the change of every λ (with ADMM, the residual) is at most o.tol, or in which no λ has improved
+-- for o.patience epochs (ended = "tol" or "patience"); its last step has precision_loss where it ran in f32
+-- (precision_check.lua). A model that is not finite ends it with an error.
 
 local kbcd = require "kbcd"
 local new_visits = require "kbcd.descent.visits"
@@ -23,6 +26,8 @@ local precision_check = require "kbcd.descent.precision_check"
 local replicated_check = require "kbcd.descent.replicated_check"
 local resume = require "kbcd.descent.resume"
 local logger = require "kbcd.descent.logger"
+local new_patience = require "kbcd.descent.patience"
+local sampled_residual = require "kbcd.descent.sampled_residual"
 local Matrix = kbcd.Matrix
 
 local one_visit = { { done = 1, place = 1, number = 1 } }  -- of a method that iterates
@@ -30,16 +35,25 @@ local one_visit = { { done = 1, place = 1, number = 1 } }  -- of a method that i
 return function(run, method)
   local X, Y, o, lambda, model = run.X, run.Y, run.o, run.lambda, run.model
   local owner, L, k = run.owner, lambda.count, lambda.k
-  local visits, converged = {}, false
+  local visits, ended = {}, nil
   -- For each λ of the blocks so far of this epoch: |Δ|², |α|², |residual|²; and |Y|² of these blocks.
   local sums = run.own("replicated", "sums", Matrix.zeros(L, 4))
   local systems = method.step and new_systems(run, method)
   local choose = o.choose and chosen_visits(run, method, systems)
-  local follow = o.test and test_follower(run)
+  local follow = o.test and test_follower(run, "test", o.test)
+  local held_out = o.held_out
+  local shared = held_out and o.test and rawequal(held_out.rows, o.test)
+  local judge = shared and follow or held_out and test_follower(run, "held_out", held_out.rows)
+  local patience = (held_out or o.patience > 0) and new_patience(run)
+  -- What residual means: that of the equations of a kernel machine, or what is left of the targets.
+  local machine = run.least_squares and model.distributed
+  local estimate = machine and not method.residual and sampled_residual(run)
+  run.residual_of = machine and "equations" or method.residual and "targets" or nil
   -- The coefficients at the start of the epoch, where steps change all of them.
   local before = method.dense and run.own(model.distributed and "distributed" or "replicated", "before",
     model.coefficients:clone())
   local epoch, done, seconds, save = resume(run)
+  if epoch == 0 then seconds = run.setup_seconds end
   local function square_of_Y() return kbcd.allreduce(Y:norm() ^ 2) end
   local size_of_Y, sizes = square_of_Y(), {}  -- |Y|², and |Y_b|² of each block of the epoch
 
@@ -68,25 +82,26 @@ return function(run, method)
     if method.start_epoch then method.start_epoch(epoch) end
   end
 
-  -- |E_l| / |Y| for each λ, or of the blocks so far; the method's own, or ADMM's, at the end of an epoch.
-  local function residuals(block, squares)
+  -- |E_l| / |Y| for each λ; at the end of an epoch that of ADMM, the method's own, or that of the equations.
+  local function residuals()
+    local at_end = done == #visits
+    if run.admm or method.progress then return at_end and (run.admm and run.admm.residuals() or method.progress()) or nil end
+    if not method.residual then return estimate and at_end and estimate(size_of_Y) or nil end
+    local list, norms = {}, Matrix.zeros(1, L)
+    for l = 1, L do norms:set(1, l, method.residual:cols((l - 1) * k + 1, l * k):norm() ^ 2) end
+    kbcd.allreduce(norms)
+    for l = 1, L do list[l] = math.sqrt(norms(1, l) / math.max(size_of_Y, 1e-300)) end
+    return list
+  end
+
+  -- The same of the blocks so far, each before its step; squares: of this one.
+  local function residuals_before(block, squares)
+    if method.residual or run.admm or not squares then return nil end
     local list = {}
-    if run.admm or method.progress then
-      if done < #visits then return nil end
-      return run.admm and run.admm.residuals() or method.progress()
-    elseif method.residual then
-      local norms = Matrix.zeros(1, L)
-      for l = 1, L do norms:set(1, l, method.residual:cols((l - 1) * k + 1, l * k):norm() ^ 2) end
-      kbcd.allreduce(norms)
-      for l = 1, L do list[l] = math.sqrt(norms(1, l) / math.max(size_of_Y, 1e-300)) end
-    elseif squares then
-      for l = 1, L do
-        sums:set(l, 3, sums(l, 3) + squares(1, l))
-        sums:set(l, 4, sums(l, 4) + (sizes[choose and block.place or done] or size_of_Y))
-        list[l] = math.sqrt(sums(l, 3) / math.max(sums(l, 4), 1e-300))
-      end
-    else
-      return nil
+    for l = 1, L do
+      sums:set(l, 3, sums(l, 3) + squares(1, l))
+      sums:set(l, 4, sums(l, 4) + (sizes[choose and block.place or done] or size_of_Y))
+      list[l] = math.sqrt(sums(l, 3) / math.max(sums(l, 4), 1e-300))
     end
     return list
   end
@@ -142,7 +157,7 @@ return function(run, method)
   end
 
   return function()
-    if converged or epoch == o.epochs and done == #visits then return nil end
+    if ended or epoch == o.epochs and done == #visits then return nil end
     if save and done > 0 then save(epoch, done, seconds) end
     if done == #visits then start_epoch() end
     done = done + 1
@@ -152,22 +167,30 @@ return function(run, method)
     local Delta, now = advance(block)
     seconds = seconds + kbcd.now() - start
     if follow then follow.after(block, Delta, done == #visits) end
-    local change = changes(Delta, now)
+    if judge and not shared then judge.after(block, Delta, done == #visits) end
+    local before_step, change = residuals_before(block, systems and systems.squares), changes(Delta, now)
     if done == #visits then run.end_epoch(change) end
-    local residual = residuals(block, systems and systems.squares)
-    for l, r in ipairs(residual or {}) do require_finite(l, r) end
+    local residual = residuals()
+    for l, r in ipairs(residual or before_step or {}) do require_finite(l, r) end
     if done == #visits then replicated_check(run, ("at the end of epoch %d"):format(epoch)) end
     if done == #visits and epoch == 1 then precision_check.bookkeeping(run, method) end
-    local largest = 0
-    for _, c in ipairs(run.admm and residual or change or {}) do largest = math.max(largest, c) end
-    converged = o.tol > 0 and done == #visits and kbcd.allreduce_max(largest) <= o.tol  -- the ranks must agree
-    local ends = converged or epoch == o.epochs and done == #visits
+    local unimproved, held_out_error, judged
+    if done == #visits then
+      local largest = math.max(unpack(run.admm and residual or change or { 0 }))
+      judged = judge and judge.scores()
+      unimproved = patience and patience(judged and held_out.loss(judged), residual or change)
+      held_out_error = judged and held_out.score(judged)
+      local waited = o.patience > 0 and kbcd.allreduce_min(math.min(unpack(unimproved))) or -1  -- the ranks must agree
+      ended = o.tol > 0 and kbcd.allreduce_max(largest) <= o.tol and "tol" or waited >= o.patience and "patience" or nil
+    end
+    local ends = ended or epoch == o.epochs and done == #visits
     if ends and systems then systems.finish() end
     local scores = follow and follow.scores()
     local step = {
-      epoch = epoch, epochs = o.epochs, block = done, blocks = #visits, epoch_end = done == #visits,
-      seconds = seconds, change = change, residual = residual, model = model, test_scores = scores,
-      test_error = scores and o.score and o.score(scores) or nil,
+      epoch = epoch, epochs = o.epochs, block = done, blocks = #visits, epoch_end = done == #visits, ended = ended,
+      seconds = seconds, change = change, residual = residual, residual_before = before_step, model = model,
+      test_scores = scores, test_error = scores and o.score and o.score(scores) or nil, p = run.p,
+      held_out_scores = judged, held_out_error = held_out_error, unimproved = unimproved,
       precision_loss = ends and precision_check(run, method, block) or nil,
     }
     if log then log(step, ends) end

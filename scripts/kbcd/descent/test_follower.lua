@@ -1,16 +1,17 @@
--- test_follower(run): the scores of the rows of o.test, kept up to date: after a step that changed rows I of the
--- coefficients by Δ, T ← T + K(test, I) Δ; where a step may change all of them, T = f(test) at the end of an epoch. The
--- blocks of a fixed partition, of tiles, or of a method that iterates, are kept like those of the training rows.
+-- test_follower(run, option, test): the scores of rows `test`, of this option (test or held_out), kept up to date: after a
+-- step that changed rows I of the coefficients by Δ, T ← T + K(test, I) Δ; where a step may change all of them, T = f(test)
+-- at the end of an epoch. The blocks of a fixed partition, of tiles, or of a method that iterates, are kept like those of the
+-- training rows.
 
 local kbcd = require "kbcd"
 
-return function(run)
-  local model, o, lambda = run.model, run.o, run.lambda
-  local test, held = o.test, {}
+return function(run, option, test)
+  local model, o, lambda, held = run.model, run.o, run.lambda, {}
   if test.d ~= run.X.d then
-    error(("%s: option test: rows of %d numbers expected, as in X, got rows of %d"):format(run.owner, run.X.d, test.d), 0)
+    error(("%s: option %s: rows of %d numbers expected, as in X, got rows of %d"):format(run.owner, option, run.X.d,
+      test.d), 0)
   end
-  local T = run.own("distributed", "test_scores", kbcd.Matrix.zeros(test.local_n, run.columns))
+  local T = run.own("distributed", option .. "_scores", kbcd.Matrix.zeros(test.local_n, run.columns))
   local kept = o.partition ~= "fresh" and o.epochs > 1 and o.keep ~= "none"
   local known = true  -- whether T belongs to the current model
   if o.start then T:copy(model:scores(test, model.coefficients)) end

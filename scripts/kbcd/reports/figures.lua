@@ -1,10 +1,12 @@
--- The paper's four figures from the logs of runs (read_log.lua): each { key, title, caption, script, data } for gnuplot, or
--- nil if the runs lack the data for it. A run with a λ path is drawn with its best λ.
+-- The paper's four figures from the logs of runs (read_log.lua), and two of residuals: each { key, title, caption, script,
+-- data } for gnuplot, or nil if the runs lack the data for it. A run with a λ path is drawn with its best λ.
 
 local figures = {}
 
--- A colour for each method, in the order of the runs.
-local palette = { "#4477aa", "#cc6677", "#228833", "#aa7744", "#aa3377", "#66ccee", "#ccbb44", "#777777" }
+-- A colour and a mark for each method, in the order of the runs; readable on white and on black.
+local palette = { "#4477aa", "#cc6677", "#228833", "#ee7733", "#aa3377", "#66ccee", "#ccbb44", "#777777", "#44aa99",
+  "#aa7744", "#8877dd", "#88bb44" }
+local marks = { 7, 5, 9, 13, 11, 6, 4, 8, 12, 10 }
 
 -- Quoted for gnuplot: the text must not end the quotes or begin a command.
 local function quotable(text) return (text:gsub("[%c'\"`\\]", "_")) end
@@ -20,22 +22,31 @@ local function label_of(run)
   return title_of(run) .. (type(p) == "number" and (", p = %d"):format(p) or "")
 end
 
+-- The colours of the methods by title, and the numbers of their marks.
 local function colors_of(runs)
-  local colors, count = {}, 0
+  local colors, types, count = {}, {}, 0
   for _, run in ipairs(runs) do
     local title = title_of(run)
     if not colors[title] then
-      colors[title], count = palette[count % #palette + 1], count + 1
+      colors[title], types[title], count = palette[count % #palette + 1], marks[count % #marks + 1], count + 1
     end
   end
-  return colors
+  return colors, types
 end
 figures.label_of = label_of
 
--- The λ with the least error at the end.
+-- The last block of which this is known, or nil.
+local function last_with(run, what)
+  for i = #run.blocks, 1, -1 do if run.blocks[i][what] then return run.blocks[i] end end
+end
+figures.last_with = last_with
+
+-- The λ that was chosen at the end: by held-out rows where there were any, else that with the least test error.
 local function best_of(run)
-  local last, best = run.blocks[#run.blocks].test_error, 1
-  if not last then return nil end
+  local block, best = last_with(run, "test_error"), 1
+  if not block then return nil end
+  if run.result and run.result.best then return run.result.best end
+  local last = (last_with(run, "held_out_error") or {}).held_out_error or block.test_error
   for l, e in ipairs(last) do if e < last[best] then best = l end end
   return best
 end
@@ -49,49 +60,110 @@ end
 
 local function scaled(run, e) return run.settings.task == "regress" and e or 100 * e end
 
--- One curve a run: its points, with a mark at each epoch's end. Runs of one method differ by their dashes.
-local function curves(runs, x_of, only_epochs)
-  local data, plots, dashes, colors = {}, {}, {}, colors_of(runs)
+local function test_error(run, block, best)
+  return block.test_error and scaled(run, block.test_error[best]) or nil
+end
+
+-- About a dozen of them.
+local function thinned(points)
+  local list, every = {}, math.ceil(#points / 12)
+  for i = #points, 1, -every do table.insert(list, 1, points[i]) end
+  return list
+end
+
+-- One curve a run: its points, with a mark at each epoch's end, at most a dozen. Runs of one method differ by their dashes.
+-- y_of(run, block, best): nil where there is no point.
+local function curves(runs, x_of, y_of, only_epochs)
+  local data, plots, dashes, colors, types = {}, {}, {}, colors_of(runs)
   for i, run in ipairs(runs) do
-    local best = best_of(run)
-    if best then
+    local best, any = best_of(run) or 1, false
+    for _, block in ipairs(run.blocks) do any = any or y_of(run, block, best) ~= nil end
+    if any then
       local method = title_of(run)
       local line, mark = {}, {}
       dashes[method] = (dashes[method] or 0) + 1
       for _, block in ipairs(run.blocks) do
-        local point = block.test_error and ("%.6g %.6g"):format(x_of(block), scaled(run, block.test_error[best]))
+        local y = y_of(run, block, best)
+        local point = y and ("%.6g %.6g"):format(x_of(block), y)
         if point and (block.epoch_end or not only_epochs) then line[#line + 1] = point end
         if point and block.epoch_end then mark[#mark + 1] = point end
       end
-      data["line" .. i], data["mark" .. i] = line, #mark > 0 and mark or line
+      data["line" .. i], data["mark" .. i] = line, thinned(#mark > 0 and mark or line)
       local color = colors[method]
-      plots[#plots + 1] = ("$line%d with lines linewidth 2 dashtype %d linecolor rgb '%s' title '%s'"):format(
-        i, dashes[method], color, label_of(run))
-      plots[#plots + 1] = ("$mark%d with points pointtype 7 pointsize 0.7 linecolor rgb '%s' notitle"):format(i, color)
+      plots[#plots + 1] = ("$line%d with lines linewidth 2 dashtype %d linecolor rgb '%s' notitle"):format(i,
+        dashes[method], color)
+      plots[#plots + 1] = ("$mark%d with points pointtype %d pointsize 0.7 linecolor rgb '%s' notitle"):format(i,
+        types[method], color)
+      plots[#plots + 1] = ("NaN with linespoints linewidth 2 dashtype %d pointtype %d linecolor rgb '%s' title '%s'")
+        :format(dashes[method], types[method], color, label_of(run))
     end
   end
-  return #plots > 0 and table.concat(plots, ", "), data
+  local many = #plots > 3 * 6 and "set key maxcols 3 width 0 samplen 1.5 spacing 0.9\n" or ""
+  return #plots > 0 and table.concat(plots, ", "), data, "set autoscale x noextend\n" .. many
 end
+
+-- Errors beyond twice the least one, such as those of the first iterations, are cut off: the others are what one looks for.
+local function error_range(data)
+  local least, largest = math.huge, 0
+  for _, lines in pairs(data) do
+    for _, line in ipairs(lines) do
+      local y = tonumber(line:match("%S+$"))
+      least, largest = math.min(least, y), math.max(largest, y)
+    end
+  end
+  return largest > 2 * least and least > 0 and ("set yrange [*:%.6g]\n"):format(2 * least) or ""
+end
+
+local time_axis = "set logscale x\nset xlabel 'seconds'\nset xtics add (0.02, 0.05, 0.2, 0.5, 2, 5, 20, 50, 200, 500, 2000)\n"
 
 -- Figure 1 of the paper.
 function figures.time(runs)
-  local plot, data = curves(runs, function(block) return block.seconds end)
+  local plot, data, style = curves(runs, function(block) return block.seconds end, test_error)
   return plot and {
     key = "time", title = "Error against time",
-    caption = "Test error after every block; a mark at each epoch's end. Time in the algorithm alone.", data = data,
-    script = ("set logscale x\nset xlabel 'seconds'\nset ylabel '%s'\nplot %s"):format(error_axis(runs), plot),
+    caption = "Test error after every block, up to twice the least; a mark at each epoch's end. Time in the algorithm " ..
+      "alone, its preparations included.", data = data,
+    script = ("%s%s%sset ylabel '%s'\nplot %s"):format(style, error_range(data), time_axis, error_axis(runs), plot),
   }
+end
+
+-- The residual against time, of the runs whose residual is that (settings.residual_of); nil without any.
+local function residual_figure(runs, of, figure)
+  local function y_of(run, block, best)
+    local known = run.settings.residual_of == of and block.residual and block.residual[best]
+    return known and known > 0 and known or nil
+  end
+  local plot, data, style = curves(runs, function(block) return block.seconds end, y_of)
+  figure.data = data
+  figure.script = ("%s%sset ylabel '%s'\n%splot %s"):format(style, time_axis, figure.axis,
+    of == "equations" and "set logscale y\nset format y '10^{%T}'\n" or "", plot or "")
+  return plot and figure
+end
+
+function figures.residual(runs)
+  return residual_figure(runs, "equations", { key = "residual", title = "Residual against time",
+    axis = "|Y - (K + nλI) α| / |Y|",
+    caption = "What is left of the equations of the exact kernel machine; where a method does not keep it, estimated from " ..
+      "some rows at each epoch's end." })
+end
+
+function figures.fit(runs)
+  return residual_figure(runs, "targets", { key = "fit", title = "Training misfit against time", axis = "|Y - f(X)| / |Y|",
+    caption = "What methods of centres or features leave of the targets: it need not go to 0." })
 end
 
 -- Figure 2: the last error of each run against its p; that of a run without p as a level.
 function figures.features(runs)
-  local points, order, levels, data, plots, colors = {}, {}, {}, {}, {}, colors_of(runs)
+  local points, order, levels, data, plots, colors, types = {}, {}, {}, {}, {}, colors_of(runs)
   for _, run in ipairs(runs) do
     local best, title, p = best_of(run), title_of(run), run.settings.p
-    local e = best and scaled(run, run.blocks[#run.blocks].test_error[best])
+    local e = best and test_error(run, last_with(run, "test_error"), best)
     if e and type(p) == "number" then
       if not points[title] then points[title], order[#order + 1] = {}, title end
-      table.insert(points[title], { p, e })
+      for _, block in ipairs(run.blocks) do  -- a run that adds centres has a point for each p
+        if block.p and block.test_error then table.insert(points[title], { block.p, test_error(run, block, best) }) end
+      end
+      if not run.blocks[1].p then table.insert(points[title], { p, e }) end
     elseif e then
       levels[#levels + 1] = { title, e }
     end
@@ -103,8 +175,8 @@ function figures.features(runs)
     local name = "points" .. i
     data[name] = {}
     for j, point in ipairs(points[title]) do data[name][j] = ("%d %.6g"):format(point[1], point[2]) end
-    plots[#plots + 1] = ("$%s with linespoints linewidth 2 pointtype 7 linecolor rgb '%s' title '%s'"):format(name,
-      colors[title], title)
+    plots[#plots + 1] = ("$%s with linespoints linewidth 2 pointtype %d linecolor rgb '%s' title '%s'"):format(name,
+      types[title], colors[title], title)
   end
   if not several then return nil end
   for _, level in ipairs(levels) do
@@ -156,7 +228,7 @@ function figures.breakdown(runs)
     local row = largest[title_of(run)] == run and breakdown(run)
     if row then
       for i, value in ipairs(row) do row[i] = ("%.6g"):format(value) end
-      rows[#rows + 1] = ('"%s" %s'):format(label_of(run):gsub(", ", "\\n"), table.concat(row, " "))
+      rows[#rows + 1] = ('"%s" %s'):format(label_of(run):gsub(", ", #runs > 5 and " " or "\\n"), table.concat(row, " "))
     end
   end
   if #rows == 0 then return nil end
@@ -169,7 +241,10 @@ function figures.breakdown(runs)
     key = "breakdown", title = "Time of one block",
     caption = "Seconds of the mean block by what they went into.", data = { rows = rows },
     script = "set style data histograms\nset style histogram rowstacked\nset boxwidth 0.6\nset style fill solid\n" ..
-      "set ylabel 'seconds a block'\nset yrange [0:*]\nset bmargin 7\nplot " .. table.concat(plots, ", "),
+      "set ylabel 'seconds a block'\nset yrange [0:*]\n" ..
+      "set key width 0 maxcols 5\n" ..
+      (#rows > 5 and "set xtics rotate by -40\nset bmargin 12\nset rmargin 9\nplot " or "set bmargin 7\nplot ") ..
+      table.concat(plots, ", "),
   }
 end
 
@@ -177,14 +252,14 @@ end
 function figures.epochs(runs)
   local longest = 0
   for _, run in ipairs(runs) do longest = math.max(longest, run.blocks[#run.blocks].epoch) end
-  local plot, data = curves(runs, function(block) return block.epoch end, true)
+  local plot, data, style = curves(runs, function(block) return block.epoch end, test_error, true)
   return longest > 1 and plot and {
     key = "epochs", title = "Convergence over epochs", caption = "Test error at each epoch's end.", data = data,
-    script = ("set xlabel 'epoch'\nset xtics %d\nset xrange [0.8:%g]\nset ylabel '%s'\nplot %s"):format(
-      math.ceil(longest / 10), longest + 0.2, error_axis(runs), plot),
+    script = ("%s%sset xlabel 'epoch'\nset xtics %d\nset xrange [0.8:%g]\nset ylabel '%s'\nplot %s"):format(style,
+      error_range(data), math.ceil(longest / 10), longest + 0.2, error_axis(runs), plot),
   }
 end
 
-figures.all = { "time", "features", "breakdown", "epochs" }
+figures.all = { "time", "residual", "fit", "features", "breakdown", "epochs" }
 
 return figures

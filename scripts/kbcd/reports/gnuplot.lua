@@ -4,8 +4,8 @@
 local kbcd = require "kbcd"
 
 local terminals = {
-  svg = 'set terminal svg size 680,460 dynamic enhanced font "sans-serif,16"\n',
-  png = 'set terminal pngcairo size 1440,880 enhanced font "sans-serif,26" linewidth 2\n',
+  svg = 'set terminal svg size 680,500 dynamic enhanced font "sans-serif,16"\n',
+  png = 'set terminal pngcairo size 1440,960 enhanced font "sans-serif,26" linewidth 2\n',
 }
 
 local style = [[

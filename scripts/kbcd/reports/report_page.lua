@@ -31,7 +31,14 @@ end
 
 local function final_error(run)
   local best = figures.best_of(run)
-  return best and run.blocks[#run.blocks].test_error[best]
+  return best and figures.last_with(run, "test_error").test_error[best]
+end
+
+-- The last residual of the equations, of a run that solves them.
+local function final_residual(run)
+  local known = run.settings.residual_of == "equations" and figures.last_with(run, "residual")
+  local residual = known and known.residual[figures.best_of(run) or 1]
+  return residual and ("%.1e"):format(residual) or "–"
 end
 
 local function final_table(runs)
@@ -41,11 +48,12 @@ local function final_table(runs)
     local last, e = run.blocks[#run.blocks], final_error(run)
     local shown = not e and "–" or run.settings.task == "regress" and ("%.4g"):format(e) or ("%.2f%%"):format(100 * e)
     local best = figures.best_of(run)
-    rows[i] = ("<tr%s><td>%s</td><td>%d</td><td>%s</td><td>%s</td><td>%.1f</td></tr>"):format(
+    rows[i] = ("<tr%s><td>%s</td><td>%d</td><td>%s</td><td>%s</td><td>%s</td><td>%.1f</td></tr>"):format(
       e == least and ' class="best"' or "", escape(figures.label_of(run)), last.epoch,
-      escape(best and (run.settings.lambda or run.settings.lambdas or {})[best] or "–"), shown, last.seconds)
+      escape(best and (run.settings.lambda or run.settings.lambdas or {})[best] or "–"), shown,
+      final_residual(run), last.seconds)
   end
-  return "<table><tr><th>run</th><th>epochs</th><th>λ</th><th>test error</th><th>seconds</th></tr>" ..
+  return "<table><tr><th>run</th><th>epochs</th><th>λ</th><th>test error</th><th>residual</th><th>seconds</th></tr>" ..
     table.concat(rows, "\n") .. "</table>"
 end
 

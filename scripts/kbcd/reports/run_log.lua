@@ -1,10 +1,17 @@
 -- run_log(path): the log of a run, one JSON object a line, for `kbcd report` and for your own tools.
 --
 --   {"type":"run", "method":…, "title":…, "n":…, "d":…, "k":…, "p":…, "ranks":…, "threads":…, "precision":…,
---    "task":"classify"|"regress", "data":…, "versions":…, and every option of the method: "lambda":[…], "b":…, …}  first
---   {"type":"block", "epoch":…, "block":…, "blocks":…, "epoch_end":…, "seconds":…, "primitives":{name:seconds,…},
---    "residual":[…], "test_error":[…], "cached_bytes":…}                                                 one a block
---   {"type":"end", "seconds":…, "best":…, "test_error":[…]}                                              the result, last
+--    "task":"classify"|"regress", "data":…, "versions":…, "residual_of":"equations"|"targets", and every option of the
+--    method: "lambda":[…], "b":…, …}                                                                     first
+--   {"type":"block", "epoch":…, "block":…, "blocks":…, "epoch_end":…, "seconds":…, "primitives":{name:seconds,…}, "p":…,
+--    "residual":[…], "residual_before":[…], "test_error":[…], "held_out_error":[…], "cached_bytes":…}     one a block
+--   {"type":"end", "seconds":…, "best":…, "test_error":[…], "held_out_error":[…]}                         the result, last
+--
+-- "residual" is |Y − (K + nλI) α| / |Y| of the equations of a model of all rows, estimated from some rows at the end of each
+-- epoch unless the method keeps it; of other models, what is left of the targets. "residual_before" is that of the blocks so
+-- far of the epoch, each before its step. "held_out_error" is that of held-out rows at the end of an epoch. "p" is the number
+-- of centres so far, of a method that adds to them. "best" is the λ with the least error of held-out rows; with the least
+-- test error where none are held out.
 --
 -- "seconds" counts the algorithm's own time from its start, without evaluation; lists have an entry for each λ; fields that
 -- a run does not have are omitted. Rank 0 writes; every line is flushed, so that a run that is stopped leaves its lines so

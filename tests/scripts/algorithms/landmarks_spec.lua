@@ -32,7 +32,7 @@ spec.test("an epoch is block Gauss–Seidel on the Schur complement", function()
   end
 end)
 
-spec.test("the residual is that of the blocks before their steps, in a fixed partition, too", function()
+spec.test("residuals: of blocks before their steps, in a fixed partition, too; of the equations after an epoch", function()
   local function residual(o) return last(kbcd.landmarks(X, Y, checks.with(o))).residual[1] end
   local o = { lambda = 1e-3, b = 25, d = 10, epochs = 6, partition = "fixed" }
   local alpha
@@ -42,7 +42,13 @@ spec.test("the residual is that of the blocks before their steps, in a fixed par
       local blocks = Index.permutation(n, { seed = 5, stream = 0 }):partition(25)
       local J = blocks[Index.permutation(4, { seed = 5, stream = 1 })[1]]
       local R = targets - K * alpha - n * 1e-3 * alpha
-      spec.close(step.residual[1], R:take(J):norm() / targets:take(J):norm(), 1e-6, "residual of the block")
+      spec.close(step.residual_before[1], R:take(J):norm() / targets:take(J):norm(), 1e-6, "residual of the block")
+      spec.equal(step.residual, nil, "within an epoch")
+    end
+    if step.epoch_end then
+      local now = whole(step.model[1].coefficients)
+      local R = targets - K * now - n * 1e-3 * now
+      spec.close(step.residual[1], R:norm() / targets:norm(), 1e-9, "residual of the equations")
     end
   end
   assert(residual(o) < residual{ lambda = 1e-3, b = 25, d = 10, epochs = 2, partition = "fixed" }, "it falls")

@@ -27,12 +27,15 @@ test("each method, a path of lambdas, a log; the best is marked and all are kept
     "random_features --p 80 --map orthogonal --b 30 --jitter", "falkon --p 60", "features_cg --p 80 --map sorf" } do
     local out = succeeds(("mpi 2 train --x X.npy --y y.npy --test-x Xt.npy --test-y yt.npy --method %s --sigma 2 " ..
       "--lambda 1e-1,1e-3 --epochs 2 --model m.h5 --log run.jsonl"):format(method)).out
-    has(out, "40 rows to test", "lambda = 0.1 0.001", "epoch 2/2", "m.h5: best lambda")
+    has(out, "20 rows held out to choose by", "40 rows to test, which choose nothing", "lambda = 0.1 0.001", "epoch 2/2",
+      "m.h5: best lambda")
     local m = kbcd.model_file.load(shell.tmp .. "/m.h5")
     equal(#m.lambdas, 2)
     equal(table.concat(m.names, " "), "0 10 20")
-    local errors = m.metrics.test_error
-    equal(m.best, errors[2] < errors[1] and 2 or 1)
+    local errors, held_out = m.metrics.test_error, m.metrics.held_out_error
+    equal(m.best, held_out[2] < held_out[1] and 2 or 1)
+    local said = tonumber(out:match("best lambda = %S+ held%-out error %S+ test error ([%d.]+)%%"))
+    equal(said, tonumber(("%.2f"):format(100 * errors[m.best])), "the test error of the lambda that was chosen without it")
     local cjson, kinds = require "cjson", {}
     for line in io.lines(shell.tmp .. "/run.jsonl") do
       local entry = cjson.decode(line)
@@ -46,7 +49,9 @@ test("each method, a path of lambdas, a log; the best is marked and all are kept
         equal(entry.p, tonumber(method:match("--p (%d+)")))
       elseif entry.type == "block" then
         equal(#entry.test_error, 2)
-        equal(#entry.residual, 2)
+        equal(#(entry.residual or entry.residual_before), 2)
+        if entry.epoch_end then equal(#entry.residual, 2) end
+        if entry.epoch_end then equal(#entry.held_out_error, 2) end
         assert(next(entry.primitives) and entry.seconds > 0)
       elseif entry.type == "end" then
         equal(entry.test_error[1], errors[1])

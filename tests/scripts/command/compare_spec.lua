@@ -124,8 +124,9 @@ test("options that are none, or cannot be, are refused by name", function()
     { "--methods ''", "--methods", "falkon", "full_kernel", "nystrom", "random_features" },
     { "--methods full_kernel,full_kernel", "--methods", "two algorithms are called full_kernel" },
     { "--p 10,2.5", "--p", "'2.5'", "whole" }, { "--p 0", "--p", "'0'" },
-    { "--rows 121", "--rows 121", "120" }, { "--method full_kernel", "--method" }, { "--sigma 0", "--sigma", "> 0" },
-    { "--methods nystrom --p 500", "--p", "120" }, { "--kernel linear --methods random_features", "linear" },
+    { "--rows 121", "--rows 121", "108 training rows" }, { "--method full_kernel", "--method" },
+    { "--sigma 0", "--sigma", "> 0" },
+    { "--methods nystrom --p 500", "--p", "108 training rows" }, { "--kernel linear --methods random_features", "linear" },
     { "--lambda 0", "--lambda" },
   } do
     local result = refuses(command .. case[1], unpack(case, 2))

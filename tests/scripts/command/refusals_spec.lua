@@ -27,7 +27,6 @@ test("options that do not go together, or are no options, are refused by name", 
     { "--method nystrom --p 999", "--p 999", "180" }, { "--kernel linear --sigma 2", "linear", "sigma" },
     { "--precision f16", "--precision", "f32" }, { "--epoch 3", "--epoch" }, { "--hold-out 2", "--hold-out", "0.9" },
     { "--kernel linear --method random_features", "linear", "random" },
-    { "--hold-out 0.1 --test-x Xt.npy --test-y yt.npy", "--hold-out" },
   } do
     has(("\n" .. refuses(data .. case[1]).err):match("\nkbcd train: (.*)") or "", unpack(case, 2))  -- behind the usage
   end

@@ -46,7 +46,7 @@ local function facts(step)
   local list = {}
   for l, model in ipairs(step.model) do
     list[#list + 1], list[#list + 2] = model.coefficients:clone(), step.test_scores[l]:clone()
-    list[#list + 1], list[#list + 2] = Matrix{ { step.residual[l] } }, Matrix{ { step.change[l] } }
+    list[#list + 1], list[#list + 2] = Matrix{ { (step.residual or step.residual_before)[l] } }, Matrix{ { step.change[l] } }
     if step.epoch_end then list[#list + 1] = step.model:fitted()[l]:clone() end
   end
   return list

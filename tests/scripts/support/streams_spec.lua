@@ -29,7 +29,7 @@ test("every other use has a stream of its own, beyond the last epoch's", functio
       equal(kbcd.Matrix.rand(2, 1, { stream = stream }).nrows, 2)
     end
   end
-  for _, name in ipairs{ "shuffle", "hold_out", "folds", "median", "widths", "rows", "precision" } do
+  for _, name in ipairs{ "shuffle", "hold_out", "folds", "median", "widths", "rows", "precision", "residual" } do
     equal(used[streams[name]], name)
   end
   fails(function() return streams.holdout end, "'holdout'")
