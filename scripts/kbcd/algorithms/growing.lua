@@ -36,7 +36,7 @@ return kbcd.algorithm("growing", {
   end
   o.epochs = math.min(o.epochs, #sizes)
   local model = run.kernel_model(o.kernel, run.centers(p, o.kernel), 8 * p ^ 2 * (3 + math.ceil(lambda.count / kbcd.size())))
-  local M, E = model:matrix("none"):square():to("f64"), run.distributed("E", lambda:each(Y))  -- Y − K α
+  local M, E = model:exact_square(), run.distributed("E", lambda:each(Y))  -- Y − K α
   local blocks, factors = {}, {}                                 -- the l-th λ is solved on one rank
   for l = 1 + kbcd.rank(), lambda.count, kbcd.size() do factors[l] = growing_factor(p) end
 
