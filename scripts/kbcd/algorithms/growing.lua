@@ -36,15 +36,16 @@ return kbcd.algorithm("growing", {
   end
   o.epochs = math.min(o.epochs, #sizes)
   local model = run.kernel_model(o.kernel, run.centers(p, o.kernel), 8 * p ^ 2 * (3 + math.ceil(lambda.count / kbcd.size())))
-  local M, E = model:matrix("none"):square():to("f64"), run.distributed("E", lambda:each(Y))  -- Y − K α
-  local blocks, factors = {}, {}                                 -- the l-th λ is solved on one rank
-  for l = 1 + kbcd.rank(), lambda.count, kbcd.size() do factors[l] = growing_factor(p) end
+  local M, E = model:exact_square(), run.distributed("E", lambda:each(Y))  -- Y − K α
+  local blocks, factors, epsilon = {}, {}, X.dtype == "f32" and 2 ^ -44 or 2 ^ -52 -- the l-th λ is solved on one rank
+  for l = 1 + kbcd.rank(), lambda.count, kbcd.size() do factors[l] = growing_factor(p, epsilon) end
 
   -- Adds the centres of the t-th size to the factors; gives KᵀY of all so far.
   local function grow(t)
     local q, size = sizes[t - 1] or 0, sizes[t]
     local C, B = Matrix.zeros(size, size - q), Matrix.zeros(size, Y.ncols)        -- KᵀK₂ + nλ M₂, KᵀY
     blocks[t] = model:block(Index.range(q + 1, size), nil, o.keep)
+    local _ = blocks[t]:t() * Y                                  -- a product stores it: dense() is the same from now on
     for first = 1, X.local_n, slab do
       local last, parts = math.min(X.local_n, first + slab - 1), {}
       for i, block in ipairs(blocks) do parts[i] = block:dense(first, last):to("f64") end
@@ -62,9 +63,8 @@ return kbcd.algorithm("growing", {
   return {
     residual = E, weights = true, targets_changed = function() end,
     iterate = function(t)
-      local B
+      local alpha, B = Matrix.zeros(p, run.columns), nil
       for s = #blocks + 1, t do B = grow(s) end                  -- all of them in a run that resumes
-      local alpha = Matrix.zeros(p, run.columns)
       for l, factor in pairs(factors) do lambda:columns(alpha, l):rows(1, sizes[t]):copy(factor:solve(B)) end
       model.coefficients:copy(allreduce(alpha))
       E:copy(lambda:each(Y))

@@ -75,6 +75,13 @@ function methods.exact_block_of(m, Z, I)
     column_scale = column_scale(m, I) })
 end
 
+-- K(J, J) of the centres, computed in f64 from rows of any precision, on every rank: positive definite to rounding in f64.
+function methods.exact_square(m)
+  local J = Index.range(1, m.count)
+  local M = kbcd.gather(m:exact_block_of(m.X:subset(places(m, J)):to("f64"), J):dense())
+  return m.scale and M:cmul(column_scale(m, J)) or M
+end
+
 function methods.rows(m, I, coefficients)
   local C = coefficients or m.coefficients
   return m.distributed and kbcd.allreduce(kbcd.Selector(m.count, I):t() * C) or C:take(I)

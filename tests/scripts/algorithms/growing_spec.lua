@@ -54,13 +54,13 @@ spec.test("many rows in several slabs, in f32, are those of block descent with o
   spec.close(last(kbcd.growing(X_f32, T, o)).model[1]:predict(X_f32), expected:predict(X_f32), 1e-4)
 end)
 
-spec.test("centres that f32 cannot tell apart: the scores are those in f64", function()
+spec.test("centres that f32 can hardly tell apart: nearly the scores of f64", function()
   local Z = Matrix.randn(300, 2, { seed = 7 })
   local T = DataSet(Z:clone():sin():sum(2))
   local o = { kernel = kbcd.kernel.rbf{ sigma = 2 }, lambda = 1e-3, sizes = { 10, 30, 90 }, seed = 2 }
   local exact = last(kbcd.growing(DataSet(Z), T, o)).model[1]:predict(DataSet(Z))
   local X_f32 = DataSet(Z):to "f32"
-  spec.close(last(kbcd.growing(X_f32, T, o)).model[1]:predict(X_f32), exact, 1e-3)
+  spec.close(last(kbcd.growing(X_f32, T, o)).model[1]:predict(X_f32), exact, 2e-3)
 end)
 
 spec.test("resume to the bit", function()
