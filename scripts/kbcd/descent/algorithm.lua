@@ -13,6 +13,7 @@ local new_lambda = require "kbcd.descent.lambda"
 local new_run = require "kbcd.descent.run"
 local steps = require "kbcd.descent.steps"
 local targets = require "kbcd.descent.targets"
+local metric = require "kbcd.data.metric"
 local lua_source = require "kbcd.support.lua_source"
 local sorted_keys = require "kbcd.support.sorted_keys"
 
@@ -40,6 +41,8 @@ b = false: b, partition, jitter, choose (help "algorithm options"). setup(X, Y, 
     targets = false: the method refuses these options, such as one whose loss is not the square.
   later = true: block and step get the rows that are visited later in the epoch: block(B, later) as an Index, and
     step(B, K_b, solve, here) as this rank's rows among them.
+  errors(): for each lambda, an error that the method itself has measured on its rows (held out, or left out one by one).
+    The commands choose lambda by it, and not by the rows to test.
   start_epoch(epoch): called before each epoch.   targets_changed(D): the targets have changed by D (option targets).]]
 
 runtime.docs["algorithm options"] = [[options of every algorithm
@@ -50,7 +53,7 @@ step.test_scores follows every block); score (a function of the list of test sco
 step.test_error); log (a path, or { path = …, about = { … } }: a line of JSON a step, for kbcd report); checkpoint (help
 "checkpoint"); start (a Model to begin from; the data may have grown); targets (a function(epoch, fitted) that gives new
 targets before an epoch, or nil; fitted() is a list of fitted values); weights (of the rows: a Matrix of this rank's rows x
-1, or a DataSet, all > 0). With blocks: b = 2048 (block size, at most the number of rows, centres or features); partition =
+1, or a DataSet, all > 0); metric (a Matrix: distances |x - z|_M, help "metric"). With blocks: b = 2048 (block size, at most the number of rows, centres or features); partition =
 "fixed", "fresh" (anew each epoch) or, of a kernel on all rows, "regrouped" (the kernel stays in memory in small tiles of
 rows, and each epoch makes its blocks of other tiles; "fresh" where it does not fit or for one epoch); jitter = false (true:
 add a growing multiple of I to a system that is not positive definite); choose (help "choose"). With centres: centers =
@@ -58,7 +61,7 @@ add a growing multiple of I to a system that is not positive definite); choose (
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
-  dense = "boolean", weights = "boolean", targets = "boolean", choose = "function" }
+  dense = "boolean", weights = "boolean", targets = "boolean", choose = "function", errors = "function" }
 
 -- What setup returned, checked against the contract.
 local function checked(run, method)
@@ -116,7 +119,7 @@ local function add_targets(run, method)
     return run.scale and F:cdiv(run.scale) or F
   end
   function run.model.fitted(model)
-    if not method.fitted then return model:predict(model.X) end
+    if not method.fitted then return run.lambda:split(model:scores(model.X, model.coefficients)) end
     return run.lambda:split(run.fitted())
   end
   function run.change_targets(epoch)
@@ -143,7 +146,10 @@ local function start(algorithm, X, Y, given)
   o.lambda = new_lambda(type(o.lambda) == "table" and { unpack(o.lambda) } or { o.lambda }, Y.ncols)
   o.b = o.b or nil
   if o.keep == "f32" then o.keep = "exact" end  -- the old spelling
+  local taken
+  X, taken = metric.taken(name, X, o)
   local run = new_run(name, X, Y, o, algorithm.blocks)
+  run.metric = taken
   run.b_given = given.b ~= nil
   run.place, run.sources, run.title = algorithm.place, algorithm.sources, algorithm.title
   if o.weights then

@@ -33,7 +33,7 @@ end
 -- Of rows R, an Index, for each λ: loss, misfit and, with `rounding`, how far scores in f32 are off, all over |Y_R|; with
 -- `rounding`, over |f(R)| where that is larger.
 local function measure(run, R, rounding)
-  local X, model, lambda = run.X, run.model, run.lambda
+  local X, model, lambda = run.model.X, run.model, run.lambda
   local S, L = kbcd.Selector(X.n, R), lambda.count
   local kept, targets = kbcd.allreduce(S:t() * run.fitted(), S:t() * run.targets())
   local Z = X:subset(R):to("f64")
@@ -102,7 +102,7 @@ local function at_the_end(_, run, method, block)
   local f16 = f16_kept(run)
   if run.X.dtype == "f64" and not f16 or not method.fitted then return nil end
   -- Without a residual, fitted values are right for the rows of the last block alone.
-  local R = method.residual and sample(run) or block.I:slice(1, math.min(most_rows, #block.I))
+  local R = (method.residual or not block.I) and sample(run) or block.I:slice(1, math.min(most_rows, #block.I))
   local loss, misfit = measure(run, R)
   report(run, f16, #R, loss, misfit)
   return loss, misfit

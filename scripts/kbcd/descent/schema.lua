@@ -27,6 +27,7 @@ local function common(declared, setup)
       return x and type(x) ~= "string" and not (type(x) == "table" and x.path) and "a path, or { path, about }" or nil
     end, false },
     checkpoint = { options.maybe(options.checkpoint), false },
+    metric = { options.maybe(options.matrix), false },
     start = { options.maybe(options.model), false }, targets = { options.maybe(options["function"]), false },
     weights = { function(x)
       local kind = runtime.type(x)

@@ -162,6 +162,7 @@ return function(run, method)
       epoch = epoch, epochs = o.epochs, block = done, blocks = #visits, epoch_end = done == #visits,
       seconds = seconds, change = change, residual = residual, model = model, test_scores = scores,
       test_error = scores and o.score and o.score(scores) or nil,
+      own_error = method.errors and done == #visits and method.errors() or nil,
       precision_loss = ends and precision_check(run, method, block) or nil,
     }
     if log then log(step, ends) end
