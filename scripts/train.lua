@@ -5,6 +5,7 @@ local run_settings = require "kbcd.descent.run_settings"
 local kernel_flags = require "kbcd.command.kernel_flags"
 local arguments = require "kbcd.command.training_arguments"
 local load_model = require "kbcd.command.load_model"
+local column_table = require "kbcd.reports.column_table"
 local leave_one_out_errors = require "kbcd.command.leave_one_out_errors"
 local runtime = require "kbcd.runtime"
 local types = kbcd.argument_types
@@ -77,6 +78,7 @@ local function main()
   say("%s: %d rows of %d numbers, %s; %s", data.source, X.n, X.d,
     data.task == "classify" and data.k .. " classes" or data.k .. (data.k == 1 and " target" or " targets"),
     test and ("%d rows %s"):format(test.X.n, data.held_out and "held out" or "to test") or "no rows to test")
+  if o.preprocess_chosen then notes = ("--%s%s%s"):format(o.preprocess, notes ~= "" and ", " or "", notes) end
   if notes ~= "" then say("chosen: %s", notes) end
   local lambda_texts = {}
   for l, lambda in ipairs(s.options.lambda) do lambda_texts[l] = ("%g"):format(lambda) end
@@ -109,14 +111,19 @@ local function main()
 
   if last.epoch < last.epochs then say("the model changes by less than tol: it ends after %d epochs", last.epoch) end
   local errors, measure, left_out = last.test_error, data.held_out and "held-out" or "test", nil
-  if not test then
+  if last.own_error then  -- the method has rows of its own to choose by, and the test rows choose nothing
+    local best = scoring.best(last.own_error)
+    say("lambda is chosen by the method's own error, %.4g%s", last.own_error[best],
+      test and (", with which the %s error is %s"):format(measure, scoring.show(data.task, { errors[best] })) or "")
+  elseif not test then
     local why
     if #s.options.lambda > 1 then left_out, why = leave_one_out_errors(data, s, last.model) end
     errors, measure = left_out or last.train_error, left_out and "leave-one-out" or "training"
     if left_out then say("leave-one-out error of the solution %s", scoring.show(data.task, left_out)) end
     if why then say("lambda is chosen by the training error: %s; --hold-out 0.1 holds rows out", why) end
   end
-  local best = scoring.best(errors)
+  errors = errors or last.train_error
+  local best = scoring.best(last.own_error or errors)
 
   local options = { held_out = data.held_out or 0, data = data.source }
   for name, value in pairs(s.options) do
@@ -127,11 +134,12 @@ local function main()
   last.model:save(o.model, {
     method = s.method, task = data.task, best = best, preprocess = data.preprocess, names = data.names, options = options,
     metrics = { train_error = last.train_error, test_error = last.test_error, leave_one_out_error = left_out,
-      residual = last.residual, seconds = last.seconds },
+      own_error = last.own_error, residual = last.residual, seconds = last.seconds },
   })
   if checkpoint then checkpoint:remove() end
   say("%s: best lambda = %g, %s error %s", o.model, s.options.lambda[best], measure,
     scoring.show(data.task, { errors[best] }))
+  if last.model.metric then say("%s", column_table.text(last.model.metric, data.columns)) end
 end
 
 kbcd.command("train", main)

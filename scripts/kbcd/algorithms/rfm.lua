@@ -71,4 +71,4 @@ return kbcd.algorithm("rfm", {
       fitted:copy(model:scores(model.X, model.coefficients))
     end,
   }
-end)
+end, { preprocess = "standardize", own_errors = true })

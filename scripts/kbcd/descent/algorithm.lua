@@ -172,7 +172,8 @@ local Algorithm = {
 
 -- more: up_to (`kbcd train` without --method takes, for n rows, the algorithm with the smallest up_to >= n), solver (what a
 -- call with one table means: the solver of systems that the algorithm is named after), least_squares (true: its solution is
--- that of least squares, min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form).
+-- that of least squares, min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form), preprocess (how
+-- the commands prepare rows for it, unless a flag says otherwise), own_errors (true: setup returns errors).
 return function(name, declared, setup, more)
   if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
     error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)
@@ -186,7 +187,8 @@ return function(name, declared, setup, more)
   return setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
     setup = setup, up_to = more and more.up_to, solver = more and more.solver,
-    least_squares = more and more.least_squares,
+    least_squares = more and more.least_squares, preprocess = more and more.preprocess,
+    own_errors = more and more.own_errors,
     sources = { file = file or { checksum = lua_source.text(setup) }, modules = modules }, blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
   }, Algorithm)

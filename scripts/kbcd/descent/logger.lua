@@ -3,6 +3,7 @@
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
+local column_table = require "kbcd.reports.column_table"
 
 -- Seconds of each primitive since the last call, on this rank.
 local function stopwatch()
@@ -45,12 +46,14 @@ return function(run)
   return function(step, ends)
     log:write{
       type = "block", epoch = step.epoch, block = step.block, blocks = step.blocks, epoch_end = step.epoch_end,
-      seconds = step.seconds, primitives = primitives(), residual = step.residual, test_error = step.test_error,
+      seconds = step.seconds, primitives = primitives(), residual = step.residual, test_error = step.test_error, own_error = step.own_error,
       cached_bytes = runtime.memory.reserved(),
     }
     if not ends then return end
     local errors = step.test_error
-    log:write{ type = "end", seconds = step.seconds, best = errors and kbcd.scoring.best(errors), test_error = errors }
+    local metric = run.model.metric
+    log:write{ type = "end", seconds = step.seconds, best = errors and kbcd.scoring.best(step.own_error or errors),
+      test_error = errors, columns = metric and column_table.list(metric, given.columns) or nil }
     log:close()
   end
 end

@@ -32,10 +32,11 @@ local function colors_of(runs)
 end
 figures.label_of = label_of
 
--- The λ with the least error at the end.
+-- The λ with the least error at the end; by the method's own error, where it has one.
 local function best_of(run)
-  local last, best = run.blocks[#run.blocks].test_error, 1
-  if not last then return nil end
+  local block, best = run.blocks[#run.blocks], 1
+  if not block.test_error then return nil end
+  local last = block.own_error or block.test_error
   for l, e in ipairs(last) do if e < last[best] then best = l end end
   return best
 end
