@@ -17,8 +17,7 @@ local metric, Matrix, Index = kbcd.metric, kbcd.Matrix, kbcd.Index
 
 local candidates = { kbcd.kernel.laplacian{ sigma = 1 }, kbcd.kernel.matern{ nu = 0.5, sigma = 1 },
   kbcd.kernel.matern{ nu = 1.5, sigma = 1 } }
-local path = {}
-for i = 0, 12 do path[i + 1] = tonumber(("%.3g"):format(10 ^ (-3 - i / 2))) end
+local path = { 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9 }
 
 return kbcd.algorithm("rfm", {
   "RFM: kernel regression in a metric that it learns, by the recursive feature machine",
