@@ -36,8 +36,8 @@ sol::table declaration(lua_State* L, const Loader& loader) {
 
 constexpr const char* names_of_columns = "kbcd names of columns";  // in the registry: names by DataSet, with weak keys
 
-// For the commands: loaders.declared(), loaders.common() (the options of every loader), loaders.of(path), loaders.columns (the
-// names of the columns of a DataSet that load gave, where its file has a header).
+// For the commands: loaders.declared(), loaders.common() (the options of every loader), loaders.of(path),
+// loaders.columns (the names of the columns of a DataSet that load gave, where its file has a header).
 void bind_loaders(sol::state_view lua, sol::table kbcd) {
   sol::table table = lua.create_table();
   kbcd["loaders"] = table;

@@ -1,5 +1,5 @@
-// The diagonal of a kernel matrix, the sparse sign sketch and products with signs in Lua, for solvers, for the choice of
-// centres and for gradients.
+// The diagonal of a kernel matrix, the sparse sign sketch and products with signs in Lua, for solvers, for the choice
+// of centres and for gradients.
 #include "bindings/glue/def.hpp"
 #include "modules/blocks/kernel_diagonal.hpp"
 #include "modules/blocks/sign_products.hpp"

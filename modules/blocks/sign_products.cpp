@@ -9,8 +9,8 @@ namespace kbcd {
 
 Matrix sign_products(const Matrix& w, const Matrix& a, const Matrix& c, const Matrix& z) {
   require(w.rows() == c.rows() && a.rows() == c.rows() && a.cols() == 1 && w.cols() == z.rows() && c.cols() == z.cols(),
-          "sign_products: weights c x m, numbers c x 1, rows c x d and m x d expected, got {}, {}, {} and {}", w.shape(),
-          a.shape(), c.shape(), z.shape());
+          "sign_products: weights c x m, numbers c x 1, rows c x d and m x d expected, got {}, {}, {} and {}",
+          w.shape(), a.shape(), c.shape(), z.shape());
   Matrix weights = w.to(DType::f64), numbers = a.to(DType::f64), rows = c.to(DType::f64), at = z.to(DType::f64);
   Matrix out(z.rows(), z.cols(), DType::f64);
   auto W = weights.view<double>(), A = numbers.view<double>(), C = rows.view<double>(), Z = at.view<double>(),

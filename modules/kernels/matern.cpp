@@ -26,8 +26,8 @@ class Matern : public KernelOf<Matern, Metric::sqeuclidean> {
     if (nu_ == 2.5) t = (T(1) + t + t.square() * T(1.0 / 3)) * (-t).exp();
   }
 
-  // dκ/d(s²) of the distance s, with a = √(2ν) / σ and t = a s: −a² / 2 times exp(−t) / t, exp(−t), (1 + t) exp(−t) / 3.
-  // The first has no limit at s = 0, where the kernel has a cusp: it is 0 there, the mean over all directions.
+  // dκ/d(s²) of the distance s, with a = √(2ν) / σ and t = a s: −a² / 2 times exp(−t) / t, exp(−t), (1 + t) exp(−t)
+  // / 3. The first has no limit at s = 0, where the kernel has a cusp: it is 0 there, the mean over all directions.
   template <class Array>
   void derivative(Array& t) const {
     using T = typename Array::Scalar;

@@ -46,8 +46,8 @@ return function(run)
   return function(step, ends)
     log:write{
       type = "block", epoch = step.epoch, block = step.block, blocks = step.blocks, epoch_end = step.epoch_end,
-      seconds = step.seconds, primitives = primitives(), residual = step.residual, test_error = step.test_error, own_error = step.own_error,
-      cached_bytes = runtime.memory.reserved(),
+      seconds = step.seconds, primitives = primitives(), residual = step.residual, test_error = step.test_error,
+      own_error = step.own_error, cached_bytes = runtime.memory.reserved(),
     }
     if not ends then return end
     local errors = step.test_error

@@ -3,8 +3,8 @@
 --     f(x) = K(x, centres) α     of a kernel, or     f(x) = z(x) w     of a feature map z,
 --
 -- whose coefficients are side by side, k columns for each λ. With a metric L (kbcd.data.metric) rows x become x L before, X
--- holds such rows, and d is the number of columns of x; with an offset, 1 x k, that is added to f. An algorithm trains a model, a model file stores one, and a
--- script can make one from its own coefficients.
+-- holds such rows, and d is the number of columns of x; with an offset, 1 x k, that is added to f. An algorithm
+-- trains a model, a model file stores one, and a script can make one from its own coefficients.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"

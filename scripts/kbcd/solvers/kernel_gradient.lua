@@ -1,7 +1,7 @@
 -- kernel_gradient: the gradients of models f_c(x) = Σ_j α_jc κ(t(x, x_j)), c = 1 … k, at some rows z. With w = dκ/dt, which
 -- a kernel's file declares,
 --
---     t = ‖x − x_j‖²:   ∇f_c(z) = 2 Σ_j α_jc w(z, x_j) (z − x_j) = 2 (z (wα)_c − w (α_c ⊙ X)),   two products with the block w
+--     t = ‖x − x_j‖²:   ∇f_c(z) = 2 Σ_j α_jc w(z, x_j) (z − x_j) = 2 (z (wα)_c − w (α_c ⊙ X)),   two products with w
 --     t = ‖x − x_j‖₁:   ∇f_c(z) = Σ_j α_jc w(z, x_j) sign(z − x_j)
 
 local kbcd = require "kbcd"

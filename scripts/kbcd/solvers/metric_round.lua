@@ -26,8 +26,8 @@ function metric_round.errors(X, residuals)
 end
 
 -- The fit of one width s: { scale = L / s, X (in that metric), coefficients, errors, best (which λ), error }.
--- With A = K + nλI = C Cᵀ, of a few λ by Cholesky's factors, which take less time than eigenvalues: the residual of a row that
--- is left out is α_i / (A⁻¹)_ii, and (A⁻¹)_ii is the squared length of column i of C⁻¹.
+-- With A = K + nλI = C Cᵀ, of a few λ by Cholesky's factors, which take less time than eigenvalues: the residual of a row
+-- that is left out is α_i / (A⁻¹)_ii, and (A⁻¹)_ii is the squared length of column i of C⁻¹.
 local function fit_of(X, Y, scale, o)
   local U = metric.apply(scale, X)
   local K, all = kbcd.KernelMatrix(U, nil, o.kernel):square():to("f64"), kbcd.gather(Y)
