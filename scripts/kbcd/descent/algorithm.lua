@@ -54,10 +54,11 @@ step.test_error); log (a path, or { path = …, about = { … } }: a line of JSO
 "checkpoint"); start (a Model to begin from; the data may have grown); targets (a function(epoch, fitted) that gives new
 targets before an epoch, or nil; fitted() is a list of fitted values); weights (of the rows: a Matrix of this rank's rows x
 1, or a DataSet, all > 0); metric (a Matrix: distances |x - z|_M, help "metric"). With blocks: b = 2048 (block size, at most
-the number of rows, centres or features); partition = "fixed", "fresh" (anew each epoch) or, of a kernel on all rows, "regrouped" (the kernel stays in memory in small tiles of
-rows, and each epoch makes its blocks of other tiles; "fresh" where it does not fit or for one epoch); jitter = false (true:
-add a growing multiple of I to a system that is not positive definite); choose (help "choose"). With centres: centers =
-"uniform", "rpcholesky", "leverage", "kmeanspp" or an Index.]]
+the number of rows, centres or features); partition = "fixed", "fresh" (anew each epoch) or, of a kernel on all rows,
+"regrouped" (the kernel stays in memory in small tiles of rows, and each epoch makes its blocks of other tiles; "fresh"
+where it does not fit or for one epoch); jitter = false (true: add a growing multiple of I to a system that is not
+positive definite); choose (help "choose"). With centres: centers = "uniform", "rpcholesky", "leverage", "kmeanspp" or an
+Index.]]
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",

@@ -6,10 +6,11 @@
 --    "residual":[…], "test_error":[…], "own_error":[…], "cached_bytes":…}                                one a block
 --   {"type":"end", "seconds":…, "best":…, "test_error":[…], "columns":[{"name":…,"weight":…},…]}         the result, last
 --
--- "columns" are those that a model's metric counts most. "seconds" counts the algorithm's own time from its
--- start, without evaluation; lists have an entry for each λ; fields that a run does not have are omitted. Rank 0 writes; every line is flushed, so that a run that is stopped leaves its lines so
--- far, and a line that cannot be written is an error. A run that resumes continues its log after the block that it resumes
--- from. An old log is kept until the first line of the new one is written.
+-- "columns" are those that a model's metric counts most. "seconds" counts the algorithm's own time from its start,
+-- without evaluation; lists have an entry for each λ; fields that a run does not have are omitted. Rank 0 writes; every
+-- line is flushed, so that a run that is stopped leaves its lines so far, and a line that cannot be written is an error.
+-- A run that resumes continues its log after the block that it resumes from. An old log is kept until the first line of
+-- the new one is written.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
