@@ -5,6 +5,7 @@ local run_settings = require "kbcd.descent.run_settings"
 local kernel_flags = require "kbcd.command.kernel_flags"
 local arguments = require "kbcd.command.training_arguments"
 local load_model = require "kbcd.command.load_model"
+local column_table = require "kbcd.reports.column_table"
 local leave_one_out_errors = require "kbcd.command.leave_one_out_errors"
 local runtime = require "kbcd.runtime"
 local types = kbcd.argument_types
@@ -61,7 +62,7 @@ local function say_why_it_ends(say, last, measure, best)
     say("the model changes by less than tol: it ends after %d epochs", last.epoch)
   elseif last.ended == "patience" then
     say("the %s has settled: it ends after %d epochs", measure, last.epoch)
-  elseif last.epoch > 1 and last.unimproved and last.unimproved[best] == 0 then
+  elseif not last.own_error and last.epoch > 1 and last.unimproved and last.unimproved[best] == 0 then
     say("the %s was still falling at the end: give more %s", measure, more)
   end
 end
@@ -103,6 +104,7 @@ local function main()
     test and held and ("%d rows held out to choose by, %d rows to test, which choose nothing"):format(held.X.n, test.X.n)
       or held and ("%d rows held out"):format(held.X.n) or test and ("%d rows to test"):format(test.X.n)
       or "no rows to test")
+  if o.preprocess_chosen then notes = ("--%s%s%s"):format(o.preprocess, notes ~= "" and ", " or "", notes) end
   if notes ~= "" then say("chosen: %s", notes) end
   local lambda_texts = {}
   for l, lambda in ipairs(s.options.lambda) do lambda_texts[l] = ("%g"):format(lambda) end
@@ -137,7 +139,10 @@ local function main()
 
   local errors, measure, left_out = last.held_out_error, "held-out", nil
   local classify, scores = data.task == "classify", last.held_out_scores
-  if not held then
+  if last.own_error then  -- the method has rows of its own to choose by
+    say("lambda is chosen by the method's own error, %.4g", last.own_error[scoring.best(last.own_error)])
+    if not held then errors, measure = last.train_error, "training" end
+  elseif not held then
     local why
     if #s.options.lambda > 1 or classify then left_out, why, scores = leave_one_out_errors(data, s, last.model) end
     if #s.options.lambda == 1 then left_out, why = nil, nil end
@@ -145,7 +150,7 @@ local function main()
     if left_out then say("leave-one-out error of the solution %s", scoring.show(data.task, left_out)) end
     if why then say("lambda is chosen by the training error: %s; --hold-out 0.1 holds rows out", why) end
   end
-  local best = scoring.best(errors)
+  local best = scoring.best(last.own_error or errors)
   local probabilities = classify and add_probabilities(last.model, best, scores, held and held.y or data.y,
     held and measure or "leave-one-out")
   say_why_it_ends(say, last, held and "held-out error" or last.residual and "residual" or "change of the model", best)
@@ -160,7 +165,7 @@ local function main()
   last.model:save(o.model, {
     method = s.method, task = data.task, best = best, preprocess = data.preprocess, names = data.names, options = options,
     metrics = { train_error = last.train_error, test_error = last.test_error, held_out_error = last.held_out_error,
-      leave_one_out_error = left_out, residual = last.residual, seconds = last.seconds },
+      leave_one_out_error = left_out, own_error = last.own_error, residual = last.residual, seconds = last.seconds },
   })
   if checkpoint then checkpoint:remove() end
   local what = data.task == "regress" and s.loss.name ~= "squared" and "loss" or "error"
@@ -169,6 +174,7 @@ local function main()
   if test then table.insert(told, measure == "training" and 1 or 2, shown("test", last.test_error)) end
   say("%s: best lambda = %g, %s", o.model, s.options.lambda[best], table.concat(told, ", "))
   if probabilities then say("%s: %s", o.model, probabilities) end
+  if last.model.metric then say("%s", column_table.text(last.model.metric, data.columns)) end
 end
 
 kbcd.command("train", main)

@@ -18,7 +18,8 @@ local widths = {}
 for _, kernel in ipairs(runtime.kernels.declared()) do
   if kernel.width and not widths[kernel.width] then
     widths[kernel.width] = true
-    parser:option("--" .. kernel.width, "The widths to try, with commas between (around half the median distance).", nil,
+    parser:option("--" .. kernel.width, "The widths to try, with commas between (around half the median distance). " ..
+      "A width for each column is learned by --method rfm.", nil,
       types.positives)
   end
 end
@@ -32,11 +33,14 @@ if o.folds and o.folds < 2 then parser:error("--folds: at least 2 expected") end
 if o.folds and (o.test_x or o.test_data or o.hold_out) then
   parser:error("--folds makes its own held-out sets; it does not go with --test-x, --test-data or --hold-out")
 end
-local width = arguments.flags.has_kernel and kernel_flags.has_width(o) or nil  -- its name
+-- A method that chooses its kernel also chooses its width.
+local learns = o.method and kernel_flags.left_to(arguments.candidates[1], o)
+local width = arguments.flags.has_kernel and not learns and kernel_flags.has_width(o) or nil  -- its name
 local given_widths = width and o[width]
 if o.random and not width then parser:error(("--random is for kernels with a width, not for %s"):format(o.kernel)) end
 if o.random and given_widths then parser:error(("--random and --%s do not go together"):format(width)) end
-o.lambda = o.lambda or { 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8 }
+local path = o.method and arguments.candidates[1].schema.lambda
+o.lambda = o.lambda or path and path.declared and path[2] or { 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8 }
 
 local function main()
   local data = kbcd.training_data(o)
@@ -91,14 +95,14 @@ local function main()
       settings = kbcd.choices(o, set, algorithm, given, reason)
       settings.given_b = given.b
       local errors, why
-      if leaves_out then
+      if leaves_out and not settings.algorithm.own_errors then
         errors, why = leave_one_out_errors(set, settings)
         if not errors then
           error(("no rows to test on, and %s; raise --hold-out or give --test-x and --test-y"):format(why), 0)
         end
       else
         for step in kbcd.progress(kbcd.fit(set, settings)) do
-          errors, test_errors = step.held_out_error or errors, step.test_error or test_errors
+          errors, test_errors = step.own_error or step.held_out_error or errors, step.test_error or test_errors
           settings.epochs_taken = step.epoch
         end
       end

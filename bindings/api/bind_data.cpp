@@ -34,10 +34,17 @@ sol::table declaration(lua_State* L, const Loader& loader) {
   return entry;
 }
 
-// For the commands: loaders.declared(), loaders.common() (the options of every loader), loaders.of(path).
+constexpr const char* names_of_columns = "kbcd names of columns";  // in the registry: names by DataSet, with weak keys
+
+// For the commands: loaders.declared(), loaders.common() (the options of every loader), loaders.of(path),
+// loaders.columns (the names of the columns of a DataSet that load gave, where its file has a header).
 void bind_loaders(sol::state_view lua, sol::table kbcd) {
   sol::table table = lua.create_table();
   kbcd["loaders"] = table;
+  sol::table columns = lua.create_table();
+  columns[sol::metatable_key] = lua.create_table_with("__mode", "k");
+  table["columns"] = columns;
+  lua.registry()[names_of_columns] = columns;
   table["declared"] = make_function(lua, [](lua_State* L) {
     sol::table list = sol::state_view(L).create_table();
     for (auto& loader : loaders()) list.add(declaration(L, loader));
@@ -171,6 +178,10 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
         Loaded loaded = load(path, options);
         sol::variadic_results results;  // no nils after X, so that f(load(…)) passes only values
         results.push_back(sol::make_object(L, loaded.x));
+        if (!loaded.columns.empty()) {
+          sol::table columns = sol::state_view(L).registry()[names_of_columns];
+          columns[results[0]] = sol::as_table(loaded.columns);
+        }
         if (loaded.y) results.push_back(sol::make_object(L, *loaded.y));
         if (!loaded.y && !loaded.classes.empty()) results.push_back(sol::make_object(L, sol::lua_nil));
         if (!loaded.classes.empty()) results.push_back(sol::make_object(L, sol::as_table(loaded.classes)));

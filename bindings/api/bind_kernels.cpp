@@ -41,9 +41,24 @@ class LuaKernel : public Kernel {
 void bind_kernels(sol::state_view lua, sol::table kbcd) {
   auto type = kbcd.new_usertype<Kernel>("Kernel", sol::no_constructor);
   def_field(type, "name", "Its name.", &Kernel::name);
-  def_field(type, "metric", "dot, cosine, sqeuclidean or manhattan.", [](const Kernel& k) { return name(k.metric()); });
+  def_field(type, "metric", "dot, cosine, sqeuclidean or manhattan.",
+            [](const Kernel& k) { return name(k.unit() ? k.unit()->metric() : k.metric()); });
   def_field(type, "params", "A table of its parameters, derived ones too.",
             [](const Kernel& k, sol::this_state L) { return to_lua(L, k.params()); });
+  def_field(type, "widths", "A list with a width for each column, where it has such; else nil.",
+            [](const Kernel& k, sol::this_state L) -> sol::object {
+              auto widths = k.widths();
+              if (widths.empty()) return sol::lua_nil;
+              return sol::make_object(L, sol::as_table(widths));
+            });
+  def_field(type, "unit", "The kernel of width 1 behind one with a width for each column; else nil.",
+            [](const Kernel& k, sol::this_state L) -> sol::object {
+              return k.unit() ? sol::make_object(L, k.unit()) : sol::object(sol::lua_nil);
+            });
+  def(lua, type, "Kernel:slope()",
+      "The kernel whose values are the derivatives dkappa/dt of this one's with respect to the metric value t (the squared\n"
+      "distance, of rbf and matern): blocks of it give gradients of models. 0 at a cusp (matern of nu = 0.5 at t = 0).",
+      [](std::shared_ptr<Kernel> k) { return slope_of(std::move(k)); });
   type[sol::meta_function::to_string] = [](const Kernel& k) { return describe(k); };
   refuse_unknown_fields(type);
 

@@ -1,6 +1,8 @@
-// The diagonal of a kernel matrix and the sparse sign sketch in Lua, for solvers and for the choice of centres.
+// The diagonal of a kernel matrix, the sparse sign sketch and products with signs in Lua, for solvers, for the choice
+// of centres and for gradients.
 #include "bindings/glue/def.hpp"
 #include "modules/blocks/kernel_diagonal.hpp"
+#include "modules/blocks/sign_products.hpp"
 #include "modules/blocks/sparse_sign.hpp"
 
 namespace kbcd::lua {
@@ -33,6 +35,11 @@ void bind_sketch(sol::state_view lua, sol::table kbcd) {
       });
   def(lua, kbcd, "kernel_diagonal(X, kernel)", "K(x, x) for each of this rank's rows x of X, a Matrix of one column.",
       [](const DataSet& x, std::shared_ptr<Kernel> kernel) { return kernel_diagonal(x, kernel); });
+  def(lua, kbcd, "sign_products(W, a, C, Z)",
+      "The m x d matrix of the sums over j of W(j, i) a(j) sign(Z(i, e) - C(j, e)), of this rank's own matrices: W is c x m, "
+      "a\n"
+      "c x 1, C c x d, Z m x d. The gradients of models with kernels of |x - y|_1 are such sums.",
+      [](const Matrix& w, const Matrix& a, const Matrix& c, const Matrix& z) { return sign_products(w, a, c, z); });
 }
 
 }  // namespace kbcd::lua

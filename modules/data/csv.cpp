@@ -159,10 +159,12 @@ Loaded load_csv(const std::string& path, const Params& options) {
   });
   std::vector<std::string> classes;
   if (plan.classes) classes = names.merge(y);
-  if (plan.labels.empty()) return {DataSet(share.n, x, path)};
+  std::vector<std::string> columns;
+  for (Int j : plan.names.empty() ? std::vector<Int>{} : plan.features) columns.push_back(plan.names[j]);
+  if (plan.labels.empty()) return {DataSet(share.n, x, path), {}, {}, columns};
   DataSet labels(share.n, y, path);
   if (plan.features.empty()) return {labels, {}, classes};
-  return {DataSet(share.n, x, path), labels, classes};
+  return {DataSet(share.n, x, path), labels, classes, columns};
 }
 
 // Its extension says so; or a line with delimiters, or a number alone, where one of the first two lines has a number.

@@ -21,6 +21,7 @@ struct Loaded {
   DataSet x;
   std::optional<DataSet> y = {};          // where the file has labels
   std::vector<std::string> classes = {};  // where they are names: y holds numbers of these, from 0
+  std::vector<std::string> columns = {};  // the names of the columns of x, where the file has a header
 };
 
 Loaded load(const std::string& path, const Values& options);

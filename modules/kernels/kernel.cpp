@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "modules/kernels/column_widths.hpp"
 
 namespace kbcd {
 namespace {
@@ -17,6 +18,32 @@ constexpr std::pair<Metric, const char*> metrics[] = {{Metric::dot, "dot"},
                                                       {Metric::cosine, "cosine"},
                                                       {Metric::sqeuclidean, "sqeuclidean"},
                                                       {Metric::manhattan, "manhattan"}};
+
+// The names of the kernels that have something.
+std::string names_with(bool KernelFormat::*what) {
+  std::string all;
+  for (auto& format : formats())
+    if (format.*what) all += (all.empty() ? "" : ", ") + format.name;
+  return all;
+}
+
+class Slope : public Kernel {
+ public:
+  explicit Slope(std::shared_ptr<Kernel> of) : of_(std::move(of)) {}
+  std::string name() const override { return "slope of " + of_->name(); }
+  Values params() const override { return of_->params(); }
+  Metric metric() const override { return of_->metric(); }
+  void kappa(View<float> values) const override { of_->slope(values); }
+  void kappa(View<double> values) const override { of_->slope(values); }
+  double value(std::span<const double> x, std::span<const double> y) const override {
+    double t = metric_value(metric(), x, y);
+    of_->slope(View<double>{&t, 1, 1, 1});
+    return t;
+  }
+
+ private:
+  std::shared_ptr<Kernel> of_;
+};
 
 }  // namespace
 
@@ -33,13 +60,20 @@ Metric parse_metric(const std::string& text) {
 }
 
 void Kernel::frequency(std::uint64_t, Int, std::span<double>) const {
-  std::string with;
-  for (auto& format : formats())
-    if (format.has_frequencies) with += (with.empty() ? "" : ", ") + format.name;
   fail(
       "the {} kernel has no random Fourier features: it is not translation-invariant, or its measure is not known; "
       "kernels that have them: {}",
-      name(), with);
+      name(), names_with(&KernelFormat::has_frequencies));
+}
+
+void Kernel::no_slope() const {
+  fail("the {} kernel has no derivative here; kernels that have one: {}", name(), names_with(&KernelFormat::has_slope));
+}
+
+std::shared_ptr<Kernel> slope_of(std::shared_ptr<Kernel> kernel) {
+  double one = 1;
+  kernel->slope(View<double>{&one, 1, 1, 1});  // an Error where it has none
+  return std::make_shared<Slope>(std::move(kernel));
 }
 
 std::string describe(const Kernel& kernel) {
@@ -74,6 +108,8 @@ double gamma_or_sigma(const Params& params, double (*gamma_of_sigma)(double)) {
 }
 
 std::shared_ptr<Kernel> KernelFormat::make(const Values& given) const {
+  if (auto list = width ? given.find(*width) : given.end(); list != given.end())
+    if (auto* values = std::get_if<std::vector<Value>>(&list->second)) return with_column_widths(*this, given, *values);
   Params values("kernel." + name, params, given);
   if (width && values.has(*width)) {  // its square and what is divided by it must be numbers in f32
     double wide = values.number(*width);

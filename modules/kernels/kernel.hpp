@@ -37,6 +37,14 @@ class Kernel {
   virtual void kappa(View<double> values) const = 0;
   virtual bool main_thread_only() const { return false; }  // kappa needs whole panels, on the main thread
 
+  // Metric values t to dkappa/dt, in place, for gradients of models; 0 where a kernel is not differentiable.
+  virtual void slope(View<float>) const { no_slope(); }
+  virtual void slope(View<double>) const { no_slope(); }
+
+  // A width for each column, and the kernel of width 1 behind it; or nothing (column_widths.hpp).
+  virtual std::vector<double> widths() const { return {}; }
+  virtual std::shared_ptr<Kernel> unit() const { return nullptr; }
+
   // omega ~ the spectral measure of a translation-invariant kernel (Bochner), as number j of (seed, stream).
   virtual void frequency(std::uint64_t seed, Int j, std::span<double> omega) const;
   virtual bool isotropic() const { return false; }  // that measure depends on |omega| alone
@@ -45,9 +53,15 @@ class Kernel {
 
   // K(x, y) of two points as the textbooks write it, without kappa: what the tests compare with.
   virtual double value(std::span<const double> x, std::span<const double> y) const = 0;
+
+ protected:
+  [[noreturn]] void no_slope() const;
 };
 
 std::string describe(const Kernel& kernel);  // "rbf{gamma=0.02, sigma=5}"
+
+// The kernel whose kappa is the slope of another: blocks of it give gradients.
+std::shared_ptr<Kernel> slope_of(std::shared_ptr<Kernel> kernel);
 
 // metric(x, y) of two points, by a plain loop.
 double metric_value(Metric metric, std::span<const double> x, std::span<const double> y);
@@ -55,7 +69,8 @@ double metric_value(Metric metric, std::span<const double> x, std::span<const do
 // gamma from `gamma`, or from `sigma` by the formula; refused where f32 does not hold it.
 double gamma_or_sigma(const Params& params, double (*gamma_of_sigma)(double));
 
-// Lets a kernel write kappa once, on an Eigen array expression of either type.
+// Lets a kernel write kappa, operator()(t), once, on an Eigen array expression of either type; and its slope, if it has
+// one, as derivative(t).
 template <class Derived, Metric metric_>
 class KernelOf : public Kernel {
  public:
@@ -63,13 +78,32 @@ class KernelOf : public Kernel {
   Metric metric() const override { return metric_; }
   void kappa(View<float> values) const override { lines(values); }
   void kappa(View<double> values) const override { lines(values); }
+  void slope(View<float> values) const override { slopes(values); }
+  void slope(View<double> values) const override { slopes(values); }
 
  private:
   template <class T>
+  using Line = Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>>;
+
+  const Derived& derived() const { return static_cast<const Derived&>(*this); }
+
+  template <class T>
   void lines(View<T> values) const {
     for (Int i = 0; i < values.rows; ++i) {
-      Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>> line(values.line(i), values.cols);
-      static_cast<const Derived&> (*this)(line);
+      Line<T> line(values.line(i), values.cols);
+      derived()(line);
+    }
+  }
+
+  template <class T>
+  void slopes(View<T> values) const {
+    if constexpr (requires(const Derived& kernel, Line<T>& line) { kernel.derivative(line); }) {
+      for (Int i = 0; i < values.rows; ++i) {
+        Line<T> line(values.line(i), values.cols);
+        derived().derivative(line);
+      }
+    } else {
+      no_slope();
     }
   }
 };
@@ -84,7 +118,7 @@ struct KernelDeclaration {
 
 struct KernelFormat : KernelDeclaration {
   Metric metric;
-  bool has_frequencies;
+  bool has_frequencies, has_slope;
   std::function<std::shared_ptr<Kernel>(const Params&)> build;
 
   std::shared_ptr<Kernel> make(const Values& given) const;
@@ -97,7 +131,10 @@ template <class K>
 struct RegisteredKernel {
   explicit RegisteredKernel(KernelDeclaration declared) {
     constexpr bool has_frequencies = !std::is_same_v<decltype(&K::frequency), decltype(&Kernel::frequency)>;
-    register_kernel({std::move(declared), K::own_metric, has_frequencies,
+    constexpr bool has_slope = requires(const K& kernel, Eigen::Map<Eigen::Array<float, 1, Eigen::Dynamic>>& line) {
+      kernel.derivative(line);
+    };
+    register_kernel({std::move(declared), K::own_metric, has_frequencies, has_slope,
                      [](const Params& params) { return std::make_shared<K>(params); }});
   }
 };

@@ -19,6 +19,12 @@ class Laplacian : public KernelOf<Laplacian, Metric::manhattan> {
     t = (t * typename Array::Scalar(-gamma_)).exp();
   }
 
+  template <class Array>
+  void derivative(Array& t) const {  // of t = ‖x − y‖₁
+    using T = typename Array::Scalar;
+    t = T(-gamma_) * (t * T(-gamma_)).exp();
+  }
+
   void frequency(std::uint64_t seed, Int j, std::span<double> omega) const override {
     Random random(seed, Stream::frequency);
     for (std::size_t i = 0; i < omega.size(); ++i) omega[i] = *frequency_quantile(random.uniform(j, i));

@@ -3,6 +3,7 @@
 // freedom.
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "modules/kernels/kernel.hpp"
 
@@ -23,6 +24,18 @@ class Matern : public KernelOf<Matern, Metric::sqeuclidean> {
     if (nu_ == 0.5) t = (-t).exp();
     if (nu_ == 1.5) t = (T(1) + t) * (-t).exp();
     if (nu_ == 2.5) t = (T(1) + t + t.square() * T(1.0 / 3)) * (-t).exp();
+  }
+
+  // dκ/d(s²) of the distance s, with a = √(2ν) / σ and t = a s: −a² / 2 times exp(−t) / t, exp(−t), (1 + t) exp(−t)
+  // / 3. The first has no limit at s = 0, where the kernel has a cusp: it is 0 there, the mean over all directions.
+  template <class Array>
+  void derivative(Array& t) const {
+    using T = typename Array::Scalar;
+    const T a = T(std::sqrt(2 * nu_) / sigma_), half = -a * a / 2, least = std::numeric_limits<T>::epsilon();
+    t = (t.sqrt() * a).min(T(1000));
+    if (nu_ == 0.5) t = (t > least).select(half * (-t).exp() / t.max(least), T(0));
+    if (nu_ == 1.5) t = half * (-t).exp();
+    if (nu_ == 2.5) t = half * T(1.0 / 3) * (T(1) + t) * (-t).exp();
   }
 
   void frequency(std::uint64_t seed, Int j, std::span<double> omega) const override {

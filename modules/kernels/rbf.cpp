@@ -33,6 +33,12 @@ class Rbf : public KernelOf<Rbf, Metric::sqeuclidean> {
     t = (t * typename Array::Scalar(-gamma_)).exp();
   }
 
+  template <class Array>
+  void derivative(Array& t) const {  // of t = ‖x − y‖²
+    using T = typename Array::Scalar;
+    t = T(-gamma_) * (t * T(-gamma_)).exp();
+  }
+
   void frequency(std::uint64_t seed, Int j, std::span<double> omega) const override {
     Random(seed, Stream::frequency).normals(j, omega);
     for (double& w : omega) w *= std::sqrt(2 * gamma_);

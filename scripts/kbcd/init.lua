@@ -6,11 +6,11 @@ local runtime = require "kbcd.runtime"
 
 local folders = {
   descent = { "algorithm", "Model", "options" },
-  solvers = { "KernelMatrix", "conjugate_gradients", "conjugate_steps", "leave_one_out" },
+  solvers = { "KernelMatrix", "conjugate_gradients", "conjugate_steps", "leave_one_out", "kernel_gradient" },
   centers = { "centers" },
   losses = { "losses" },
   data = { "labels", "classes", "scoring", "calibration", "preprocess", "training_data", "row_writer", "sum_by",
-    "median_distance" },
+    "median_distance", "metric" },
   text = { "gram_matrix", "made_up_reviews", "package_synopses" },
   vision = { "patch_filters" },
   speech = { "speech_corpus", "recordings" },

@@ -9,6 +9,7 @@ local runtime = require "kbcd.runtime"
 local kernel_flags = require "kbcd.command.kernel_flags"
 local loss_flags = require "kbcd.command.loss_flags"
 local map_flags = require "kbcd.command.map_flags"
+local metric = require "kbcd.data.metric"
 local complete = require("kbcd.descent.options").completed
 
 runtime.docs.choices = [[choices(o, data, algorithm, given [, reason])
@@ -59,11 +60,21 @@ return function(o, data, algorithm, given, reason)
   for name, entry in pairs(schema) do
     if entry.kind == "map" then map = name elseif entry.kind == "kernel" then kernel = name end
   end
-  if map or kernel then s.kernel, s.chosen = kernel_flags.make(o, X) end
-  if kernel then options[kernel] = s.kernel end
+  local own = kernel_flags.left_to(algorithm, o)  -- the method chooses its kernel
+  if (map or kernel) and not own then s.kernel, s.chosen = kernel_flags.make(o, X) end
+  local widths = s.kernel and s.kernel.widths
+  if widths then
+    if #widths ~= X.d then
+      error(("--%s: one width, or one for each of the %d columns, expected, got %d"):format(kernel_flags.has_width(o), X.d,
+        #widths), 0)
+    end
+    options.metric, s.kernel = metric.of_kernel(s.kernel), s.kernel.unit
+    chosen("rows divided by a width for each column")
+  end
+  if kernel and not own then options[kernel] = s.kernel end
   for name, value in pairs(s.chosen) do chosen("%s = %.4g (half the median distance)", name, value) end
 
-  if schema.p or map then
+  if schema.p and not map and completed.p or map then
     s.p = schema.p and completed.p or options.p or features
     if not options.p then chosen("p = %d", s.p) end
     if not map and s.p > X.n then error(("--p %d: at most the %d training rows expected"):format(s.p, X.n), 0) end
@@ -71,7 +82,9 @@ return function(o, data, algorithm, given, reason)
     if map then options[map] = map_flags.make(o, s.kernel, s.p, o.seed) end
   end
 
-  if not options.lambda then
+  if not options.lambda and schema.lambda.declared then
+    options.lambda = completed.lambda
+  elseif not options.lambda then
     options.lambda = { 1e-4, 1e-5, 1e-6, 1e-7 }
     if schema.jitter and options.jitter == nil then options.jitter = "auto" end
     chosen("lambda = 1e-4, 1e-5, 1e-6, 1e-7%s", schema.jitter and ", with jitter" or "")
@@ -94,6 +107,7 @@ return function(o, data, algorithm, given, reason)
     choose_admm_epochs(options, s.b == count or fits or not schema.b, chosen)
   elseif not options.epochs then
     local most, patience = epochs_for(data, schema, completed, s.b == count, fits)
+    if algorithm.own_errors then patience = 0 end
     options.epochs, options.patience = most, options.patience or most > 1 and patience or 0
     chosen(options.patience > 0 and "at most %d epochs" or most == 1 and "%d epoch" or "%d epochs", most)
     if options.patience > 0 then chosen("patience = %d", options.patience) end

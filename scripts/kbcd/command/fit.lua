@@ -14,7 +14,9 @@ return function(data, s)
   local Y = classify and kbcd.labels.one_vs_all(data.y, { classes = data.k, first = 1 }) or data.y
   for name, value in pairs(s.options) do options[name] = value end
   options.test, options.checkpoint, options.start = test and test.X or false, s.checkpoint or false, s.start or false
-  if s.log then options.log = { path = s.log, about = { task = data.task, data = data.source } } end
+  if s.log then
+    options.log = { path = s.log, about = { task = data.task, data = data.source }, columns = data.columns }
+  end
   function options.score(scores) return kbcd.scoring.errors(data.task, scores, test.y, "the test rows", s.loss) end
   options.held_out = held and {
     rows = held.X,

@@ -6,7 +6,8 @@
 --     kernel_flags.width(o)                          the name of the width that is to be chosen, or nil
 --     kernel_flags.given(o)                          a list of { flag, value }
 --
--- A width that is not given is half the median distance of pairs of random rows.
+-- A width that is not given is half the median distance of pairs of random rows. A width for each column makes a kernel
+-- with kernel.widths (help "metric").
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -18,6 +19,9 @@ local kernel_flags = {}
 local declared = runtime.kernels.declared()
 for _, kernel in ipairs(declared) do
   for _, param in ipairs(kernel.params) do
+    if param.name == kernel.width then
+      param.list, param.help = true, param.help .. ", or one for each column, with commas between"
+    end
     if param.name == kernel.width and param.default == nil then param.automatic = "half the median distance" end
   end
 end
@@ -44,6 +48,14 @@ function kernel_flags.width(o)
     if (param.name == kernel.width or param.instead_of == kernel.width) and values[param.name] ~= nil then return nil end
   end
   return kernel.width
+end
+
+-- Whether the kernel is left to a method that chooses one: its option may be left out, and no flag of a kernel is given.
+function kernel_flags.left_to(algorithm, o)
+  for _, entry in pairs(algorithm.schema) do
+    if entry.kind == "kernel" and entry[2] == false then return #flags.given(o) == 0 end
+  end
+  return false
 end
 
 -- The median distance of pairs of rows, in the metric of the chosen kernel.

@@ -29,6 +29,7 @@ return function(data, s, model)
   end
   local Y = data.task == "classify" and kbcd.labels.one_vs_all(data.y, { classes = data.k, first = 1 }) or data.y
   local settings = { lambda = o.lambda, map = o.map }
+  if o.metric then X = kbcd.metric.apply(o.metric, X) end
   if not o.map then settings.kernel, settings.centers = s.kernel, centers_of(X, s, model) end
   local scores = kbcd.leave_one_out(X, Y, settings).scores
   return kbcd.scoring.errors(data.task, scores, data.y, "the training rows"), nil, scores

@@ -33,13 +33,25 @@ local kinds = {
   end,
 }
 
+-- Numbers with commas between, where a parameter takes one for each column; else nil.
+local function list_of(param, text)
+  if not param.list or type(text) ~= "string" or not text:find(",") then return nil end
+  local list = {}
+  for part in (text .. ","):gmatch("(.-),") do
+    list[#list + 1] = kinds[param.kind](part, param)
+    if list[#list] == nil or part == "" then return nil end
+  end
+  local _, commas = text:gsub(",", "")
+  return #list == commas + 1 and list or nil
+end
+
 function parameter_types.read(param, text)
   local value
   if param.kind == "flag" then
     if text == "true" or text == true then return true end
     if text == "false" or text == false then return false end
   else
-    value = kinds[param.kind](text, param)
+    value = list_of(param, text) or kinds[param.kind](text, param)
   end
   if value == nil then return nil, ("%s expected, got '%s'"):format(param.expected:gsub(",$", ""), tostring(text)) end
   return value

@@ -30,7 +30,8 @@ function training_arguments.add_data(parser)
   parser:mutex(
     parser:flag("--standardize", "Columns to mean 0 and variance 1."),
     parser:flag("--scale01", "Columns to 0..1."),
-    parser:flag("--unit-norm", "Rows to length 1."))
+    parser:flag("--unit-norm", "Rows to length 1."),
+    parser:flag("--raw", "Rows as they are, also for a method that standardizes unless told otherwise (rfm)."))
   parser:option("--rows", "Train on so many random rows alone.", nil, types.count)
   parser:flag("--shuffle", "Training rows in a random order, which the seed decides.")
   load_flags.add(parser)
@@ -143,7 +144,13 @@ function training_arguments.check(parser, o)
   end
   o.seed = o.seed or kbcd.seed()
   o.chooses = not (o.lambda and #o.lambda == 1 and o.epochs) or (o.patience or 0) > 0  -- λ, or when to stop
+  local named = o.method and training_arguments.candidates and training_arguments.candidates[1]
+  if named and named.own_errors then o.chooses = false end  -- it chooses by rows of its own
   o.preprocess = o.standardize and "standardize" or o.scale01 and "scale01" or o.unit_norm and "unit-norm" or nil
+  local only = o.method and #(training_arguments.candidates or {}) == 1 and training_arguments.candidates[1]
+  if not o.preprocess and not o.raw and only and only.preprocess then
+    o.preprocess, o.preprocess_chosen = only.preprocess, true
+  end
 end
 
 return training_arguments

@@ -1,9 +1,9 @@
 -- training_data(o): the data that a command trains on: rows and targets, a test set or held-out rows, task and classes.
 --
 -- Returns a table: X, y (class numbers 1..k, or targets), test = { X, y } or nil, held = { X, y } or nil, held_out (how many
--- rows), task, k, names (of classes), values (the labels behind them), preprocess. Rows that are held out of the training
--- rows choose λ and when to stop; test rows choose nothing. Without a test set, test is held. With one, rows are held out if
--- there is something to choose (o.chooses) or o.hold_out says how many.
+-- rows), task, k, names (of classes), values (the labels behind them), columns (names of the columns of X, or nil),
+-- preprocess. Rows that are held out of the training rows choose λ and when to stop; test rows choose nothing. Without a test
+-- set, test is held. With one, rows are held out if there is something to choose (o.chooses) or o.hold_out says how many.
 
 local kbcd = require "kbcd"
 local read_data = require "kbcd.data.read_data"
@@ -110,6 +110,7 @@ local function read(_, o)
   -- Rows that will be preprocessed come with all digits that the file has; prepare() rounds them.
   local precision = not o.preprocess and not o.start and o.precision or nil
   data.X, data.y, data.names = read_pair(o.data, o.x, o.y, precision, o)
+  data.columns = runtime.loaders.columns[data.X]
   if o.test_x or o.test_data then
     local X, y, names = read_pair(o.test_data, o.test_x, o.test_y, precision, o, data.X.d)
     data.test = { X = X, y = y, names = names }

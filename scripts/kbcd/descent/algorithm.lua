@@ -15,6 +15,7 @@ local new_admm = require "kbcd.descent.admm"
 local losses = require "kbcd.descent.loss"
 local steps = require "kbcd.descent.steps"
 local targets = require "kbcd.descent.targets"
+local metric = require "kbcd.data.metric"
 local lua_source = require "kbcd.support.lua_source"
 local sorted_keys = require "kbcd.support.sorted_keys"
 
@@ -41,6 +42,8 @@ checkpoint, start, targets, weights, centers (where it has p), and unless it say
     targets = false: the method refuses these options, such as one whose loss is not the square.
   later = true: block and step get the rows that are visited later in the epoch: block(B, later) as an Index, and
     step(B, K_b, solve, here) as this rank's rows among them.
+  errors(): for each lambda, an error that the method itself has measured on its rows (held out, or left out one by one).
+    The commands choose lambda by it, and not by other rows.
   progress(): what step.residual is, a list with a number for each lambda, at the end of an epoch, in place of |E| / |Y|.
   start_epoch(epoch): called before each epoch.   targets_changed(D): the targets have changed by D (option targets).]]
 
@@ -56,7 +59,8 @@ of the list of scores that gives a Matrix of this rank's rows x lambdas, score =
 step.held_out_scores and step.held_out_error at the end of an epoch); log (a path, or { path = …, about = { … } }: a line of
 JSON a step, for kbcd report); checkpoint (help "checkpoint"); start (a Model to begin from; the data may have grown);
 targets (a function(epoch, fitted) that gives new targets before an epoch, or nil; fitted() is a list of fitted values);
-weights (of the rows: a Matrix of this rank's rows x 1, or a DataSet, all > 0). With blocks: b = 2048 (block size, at most
+weights (of the rows: a Matrix of this rank's rows x 1, or a DataSet, all > 0); metric (a Matrix: distances
+|x - z|_M, help "metric"). With blocks: b = 2048 (block size, at most
 the number of rows, centres or features); partition = "fixed", "fresh" (anew each epoch) or, of a kernel on all rows,
 "regrouped" (the kernel stays in memory in small tiles of rows, and each epoch makes its blocks of other tiles; "fresh"
 where it does not fit or for one epoch); jitter = false (true: add a growing multiple of I to a system that is not positive
@@ -64,7 +68,8 @@ definite); choose (help "choose"). With centres: centers = "uniform", "rpcholesk
 
 local fields = { step = "function", iterate = "function", system = "function", block = "function", gradient = "function",
   fitted = "function", start_epoch = "function", targets_changed = "function", residual = "Matrix", later = "boolean",
-  dense = "boolean", weights = "boolean", targets = "boolean", choose = "function", progress = "function" }
+  dense = "boolean", weights = "boolean", targets = "boolean", choose = "function", progress = "function",
+  errors = "function" }
 
 -- What setup returned, checked against the contract.
 local function checked(run, method)
@@ -125,7 +130,7 @@ local function add_targets(run, method)
     return run.scale and F:cdiv(run.scale) or F
   end
   function run.model.fitted(model)
-    if not method.fitted then return model:predict(model.X) end
+    if not method.fitted then return run.lambda:split(model:scores(model.X, model.coefficients)) end
     return run.lambda:split(run.fitted())
   end
   -- Before an epoch after the first.
@@ -181,7 +186,10 @@ local function start(algorithm, X, Y, given)
   o.lambda = new_lambda(type(o.lambda) == "table" and { unpack(o.lambda) } or { o.lambda }, Y.ncols)
   o.b = o.b or nil
   if o.keep == "f32" then o.keep = "exact" end  -- the old spelling
+  local taken
+  X, taken = metric.taken(name, X, o)
   local run = new_run(name, X, Y, o, algorithm.blocks)
+  run.metric = taken
   run.b_given = given.b ~= nil
   run.place, run.sources, run.title = algorithm.place, algorithm.sources, algorithm.title
   add_loss(run, algorithm)
@@ -216,7 +224,8 @@ local Algorithm = {
 -- of systems that the algorithm is named after), least_squares (true: its solution is that of least squares,
 -- min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form, and whose residual, of a model of all
 -- rows, is Y − (K + nλI) α), loss (the default of the option loss, of an algorithm that minimises it itself: one with second
--- derivatives).
+-- derivatives), preprocess (how the commands prepare rows for it, unless a flag says otherwise), own_errors (true: setup
+-- returns errors).
 return function(name, declared, setup, more)
   if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
     error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)
@@ -230,7 +239,8 @@ return function(name, declared, setup, more)
   return setmetatable({
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
     setup = setup, suits = more and more.suits, solver = more and more.solver,
-    least_squares = more and more.least_squares, loss = more and more.loss,
+    least_squares = more and more.least_squares, loss = more and more.loss, preprocess = more and more.preprocess,
+    own_errors = more and more.own_errors,
     sources = { file = file or { checksum = lua_source.text(setup) }, modules = modules }, blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
   }, Algorithm)

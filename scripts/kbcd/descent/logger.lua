@@ -3,6 +3,7 @@
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
+local column_table = require "kbcd.reports.column_table"
 
 -- Seconds of each primitive since the last call, on this rank.
 local function stopwatch()
@@ -48,12 +49,13 @@ return function(run)
       type = "block", epoch = step.epoch, block = step.block, blocks = step.blocks, epoch_end = step.epoch_end,
       seconds = step.seconds, primitives = primitives(), residual = step.residual,
       residual_before = step.residual_before, test_error = step.test_error, held_out_error = step.held_out_error,
-      p = step.p, cached_bytes = runtime.memory.reserved(),
+      own_error = step.own_error, p = step.p, cached_bytes = runtime.memory.reserved(),
     }
     if not ends then return end
-    local errors, judged = step.test_error, step.held_out_error or step.test_error
-    log:write{ type = "end", seconds = step.seconds, best = judged and kbcd.scoring.best(judged), test_error = errors,
-      held_out_error = step.held_out_error }
+    local judged, metric = step.own_error or step.held_out_error or step.test_error, run.model.metric
+    log:write{ type = "end", seconds = step.seconds, best = judged and kbcd.scoring.best(judged),
+      test_error = step.test_error, held_out_error = step.held_out_error,
+      columns = metric and column_table.list(metric, given.columns) or nil }
     log:close()
   end
 end

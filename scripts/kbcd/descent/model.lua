@@ -2,13 +2,15 @@
 --
 --     f(x) = K(x, centres) α     of a kernel, or     f(x) = z(x) w     of a feature map z,
 --
--- whose coefficients are side by side, k columns for each λ. An algorithm trains a model, a model file stores one, and a
--- script can make one from its own coefficients.
+-- whose coefficients are side by side, k columns for each λ. With a metric L (kbcd.data.metric) rows x become x L before, X
+-- holds such rows, and d is the number of columns of x; with an offset, 1 x k, that is added to f. An algorithm
+-- trains a model, a model file stores one, and a script can make one from its own coefficients.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
 local new_lambda = require "kbcd.descent.lambda"
+local metric = require "kbcd.data.metric"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 
 runtime.docs.Model = [[Model{ kernel, X, coefficients, … } or Model{ map, X, coefficients, … }
@@ -16,7 +18,8 @@ f(x) = K(x, X) A of a kernel, or f(x) = z(x) A of a feature map, for rows like t
 kernel, this rank's rows of X; with `centers`, an Index of rows of X, a row a centre, on every rank; of a map, all p rows on
 every rank. lambda: a number or a list, for several models side by side (1 unless given). m[l] is the l-th model:
 m[l]:predict(Z), m[l]:probabilities(Z), m[l].coefficients, m[l].lambda. Also m.lambdas (a list), m.kernel, m.map, m.centers,
-m.count (of centres or features), m.loss, m.calibration.]]
+m.count (of centres or features), m.loss, m.calibration. metric: a Matrix L, d x d' or d x 1 (help "metric"): X and the rows
+to predict have d columns, and rows x become x L. A kernel with a width for each column is such a metric.]]
 runtime.docs["Model:predict"] = [[Model:predict(Z)
 This rank's rows of the scores of a DataSet: a list with a Matrix for each lambda. m[l]:predict(Z) is one of them.]]
 runtime.docs["Model:fitted"] = [[Model:fitted()
@@ -62,7 +65,10 @@ function methods.matrix(m, keep)
   return kbcd.KernelMatrix(m.X, m.centers, m.kernel, { keep = keep, scale = m.scale })
 end
 
--- The block of other rows Z.
+-- Rows as the kernel or map takes them: in the metric.
+function methods.prepared(m, Z) return m.metric and metric.apply(m.metric, Z) or Z end
+
+-- The block of other rows Z, prepared.
 function methods.block_of(m, Z, I, keep)
   if m.map then return kbcd.RandomFeaturesBlock(Z, I, m.map, { keep = keep }) end
   return kbcd.KernelBlock(Z, places(m, I), m.kernel, { centers = m.X, keep = keep, column_scale = column_scale(m, I) })
@@ -92,9 +98,10 @@ function methods.add_rows(m, I, Delta)
   if m.distributed then m.coefficients:add(kbcd.Selector(m.count, I) * Delta) else m.coefficients:add_rows(I, Delta) end
 end
 
--- f(Z) with these coefficients, by blocks of `block` (those of other rows unless given).
+-- f(Z) of prepared rows with these coefficients, by blocks of `block` (those of other rows unless given).
 function methods.scores(m, Z, coefficients, block)
   local F = Matrix.zeros(Z.local_n, coefficients.ncols)
+  for first = 1, m.offset and F.ncols or 0, m.lambda.k do F:cols(first, first + m.lambda.k - 1):add(m.offset) end
   for _, I in ipairs(Index.range(1, m.count):partition(m.b or math.min(2048, m.count))) do
     F:add((block or methods.block_of)(m, Z, I, "none") * m:rows(I, coefficients))
   end
@@ -102,18 +109,18 @@ function methods.scores(m, Z, coefficients, block)
 end
 
 local function require_rows(m, Z)
-  if kbcd.type(Z) ~= "DataSet" or Z.d ~= m.X.d then
+  if kbcd.type(Z) ~= "DataSet" or Z.d ~= m.d then
     error(("%spredict: a DataSet of %d columns expected, as the model was trained on, got %s"):format(
-      m.path and m.path .. ": " or "", m.X.d, tostring(Z)), 3)
+      m.path and m.path .. ": " or "", m.d, tostring(Z)), 3)
   end
 end
 
 function methods.predict(m, Z)
   require_rows(m, Z)
-  return m.lambda:split(m:scores(Z, m.coefficients))
+  return m.lambda:split(m:scores(m:prepared(Z), m.coefficients))
 end
 
-function methods.fitted(m) return m:predict(m.X) end
+function methods.fitted(m) return m.lambda:split(m:scores(m.X, m.coefficients)) end
 
 -- Why there are no probabilities, or nil.
 local function no_probabilities(m)
@@ -163,7 +170,7 @@ local function part(m, l)
   local coefficients, one = m.lambda:columns(m.coefficients, l), { lambda = m.lambda[l] }
   function one.predict(_, Z)
     require_rows(m, Z)
-    return m:scores(Z, coefficients)
+    return m:scores(m:prepared(Z), coefficients)
   end
   function one.probabilities(_, Z) return m:probabilities_of(l, one:predict(Z)) end
   if not m.scale then one.coefficients = coefficients end
@@ -175,12 +182,13 @@ end
 local schema = {
   kernel = { options.maybe(options.kernel), false }, map = { options.maybe(options.map), false }, X = { options.data },
   centers = { options.maybe(options.index), false }, coefficients = { options.matrix }, lambda = { options.lambda, 1 },
+  metric = { options.maybe(options.matrix), false },
 }
 
 return setmetatable({
-  -- Without checks: m has kernel or map, X, centers or nil, coefficients and lambda.
+  -- Without checks: m has kernel or map, X (in the metric), metric or nil, centers or nil, coefficients and lambda.
   new = function(m)
-    m.form, m.lambdas = m.map and "features" or "kernel", m.lambda.values
+    m.form, m.lambdas, m.d = m.map and "features" or "kernel", m.lambda.values, m.metric and m.metric.nrows or m.X.d
     m.count = m.map and m.map.p or m.centers and #m.centers or m.X.n
     m.distributed = m.form == "kernel" and not m.centers
     for l = 1, m.lambda.count do m[l] = part(m, l) end
@@ -191,6 +199,7 @@ return setmetatable({
     local o = options.read("Model", given, schema)
     if (o.kernel and true) == (o.map and true) then error("Model: a kernel or a map expected, and not both", 2) end
     o.kernel, o.map, o.centers = o.kernel or nil, o.map or nil, o.centers or nil
+    o.X, o.metric = metric.taken("Model", o.X, o)
     local values = type(o.lambda) == "table" and { unpack(o.lambda) } or { o.lambda }
     if o.coefficients.ncols % #values ~= 0 then
       error(("Model: coefficients: columns for each of %d lambdas expected, got %d"):format(#values, o.coefficients.ncols), 2)

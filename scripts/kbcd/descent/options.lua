@@ -69,6 +69,7 @@ function options.lambda(x)
   if count == 0 then return "at least one number > 0" end
   for i = 1, count do if list[i] == nil then return "a list without holes" end end
 end
+kinds.lambda = options.lambda
 
 function options.one_of(...)
   local choices = { ... }

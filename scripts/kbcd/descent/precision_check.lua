@@ -33,7 +33,7 @@ end
 -- Of rows R, an Index, for each λ: loss, misfit and, with `rounding`, how far scores in f32 are off, all over |Y_R|; with
 -- `rounding`, over |f(R)| where that is larger.
 local function measure(run, R, rounding)
-  local X, model, lambda = run.X, run.model, run.lambda
+  local X, model, lambda = run.model.X, run.model, run.lambda
   local S, L = kbcd.Selector(X.n, R), lambda.count
   local kept, targets = kbcd.allreduce(S:t() * run.fitted(), S:t() * run.targets())
   targets = lambda:each(targets)

@@ -25,7 +25,7 @@ local methods = {}
 local function model_of(run, m, bytes)
   if run.model then error(("%s: setup has made two models; one expected (%s)"):format(run.owner, run.place), 0) end
   local X, o, lambda = run.X, run.o, run.lambda
-  m.X, m.lambda, m.scale, m.loss = X, lambda, run.scale, run.loss
+  m.X, m.lambda, m.scale, m.loss, m.metric = X, lambda, run.scale, run.loss, run.metric
   local all_rows = m.kernel and not m.centers
   local count = m.map and m.map.p or m.centers and #m.centers or X.n
   if run.blocks then

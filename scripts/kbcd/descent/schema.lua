@@ -35,6 +35,7 @@ local function common(declared, setup, loss)
     admm_penalty = { options.maybe(options.positive), false, kind = "positive",
       about = "the strength of ADMM's penalty, for another loss than squared (each has its own)",
       unlisted = loss ~= "squared" },
+    metric = { options.maybe(options.matrix), false },
     start = { options.maybe(options.model), false }, targets = { options.maybe(options["function"]), false },
     weights = { function(x)
       local kind = runtime.type(x)

@@ -191,6 +191,7 @@ return function(run, method)
       seconds = seconds, change = change, residual = residual, residual_before = before_step, model = model,
       test_scores = scores, test_error = scores and o.score and o.score(scores) or nil, p = run.p,
       held_out_scores = judged, held_out_error = held_out_error, unimproved = unimproved,
+      own_error = method.errors and done == #visits and method.errors() or nil,
       precision_loss = ends and precision_check(run, method, block) or nil,
     }
     if log then log(step, ends) end

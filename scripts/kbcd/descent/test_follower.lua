@@ -5,12 +5,13 @@
 
 local kbcd = require "kbcd"
 
-return function(run, option, test)
+return function(run, option, rows)
   local model, o, lambda, held = run.model, run.o, run.lambda, {}
-  if test.d ~= run.X.d then
-    error(("%s: option %s: rows of %d numbers expected, as in X, got rows of %d"):format(run.owner, option, run.X.d,
-      test.d), 0)
+  if rows.d ~= model.d then
+    error(("%s: option %s: rows of %d numbers expected, as in X, got rows of %d"):format(run.owner, option, model.d,
+      rows.d), 0)
   end
+  local test = model:prepared(rows)
   local T = run.own("distributed", option .. "_scores", kbcd.Matrix.zeros(test.local_n, run.columns))
   local kept = o.partition ~= "fresh" and o.epochs > 1 and o.keep ~= "none"
   local known = true  -- whether T belongs to the current model
@@ -18,6 +19,10 @@ return function(run, option, test)
 
   -- f(test), by blocks that are kept like those of a fixed partition.
   local function score_all()
+    if model.learned then  -- the metric changes
+      T:copy(model:scores(model:prepared(o.test), model.coefficients))
+      return
+    end
     T:fill(0)
     for i, I in ipairs(kbcd.Index.range(1, model.count):partition(o.b or math.min(2048, model.count))) do
       local K_b = held[i] or model:block_of(test, I, kept and o.keep or "none")

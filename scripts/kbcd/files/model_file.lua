@@ -34,7 +34,7 @@ local function write_settings(file, m, about)
   file:set("/", "kbcd", kbcd.version():match("kbcd (%S+)"))
   file:set("/", "form", m.form)
   file:set("/", "method", about.method)
-  for name, value in pairs{ task = about.task, precision = m.X.dtype, n = about.n or m.X.n, d = m.X.d, k = m.lambda.k,
+  for name, value in pairs{ task = about.task, precision = m.X.dtype, n = about.n or m.X.n, d = m.d, k = m.lambda.k,
     best = about.best } do file:set("/", name, value) end
   if m.kernel then write_function(file, "/kernel", m.kernel) end
   if m.map then
@@ -48,6 +48,7 @@ local function write_settings(file, m, about)
     for name, value in pairs(m.loss.params) do file:set("/loss", name, value) end
   end
   if m.calibration and about.task == "classify" then file:append("/calibration", m.calibration) end
+  for _, name in ipairs{ "metric", "offset" } do if m[name] then file:append("/" .. name, m[name]) end end
   if about.names then file:write_texts(about.task == "classify" and "/classes" or "/targets", about.names) end
   local p = about.preprocess
   if p then
@@ -143,24 +144,25 @@ function model_file.load(path, given)
   end, false } })
   local m = read_model(path, o.with or nil)
   m.lambda = new_lambda(m.lambdas, m.k)
-  m.X = m.centers or kbcd.DataSet.generate(1, m.d, function() return Matrix.zeros(1, m.d) end):to(m.precision)
+  local columns = m.metric and m.metric.ncols > 1 and m.metric.ncols or m.d
+  m.X = m.centers or kbcd.DataSet.generate(1, columns, function() return Matrix.zeros(1, columns) end):to(m.precision)
   m.centers = nil
   local model = Model.new(m)
-  local scores = model.scores
+  local in_metric = model.prepared
   -- The type that rows are best read in: all digits that a file has where they are preprocessed.
   model.reading_precision = not (m.preprocess and m.preprocess.kind) and m.precision or nil
 
-  -- Rows as the model needs them: preprocessed, in its precision.
-  local function prepared(X)
+  -- Rows as the model needs them: preprocessed, in its precision, in its metric.
+  function model.prepared(self, X)
     if m.preprocess and m.preprocess.kind then
       X = X:to_dense()
-      return kbcd.preprocess.apply(m.preprocess, kbcd.DataSet.local_part(X.n, X.rows:clone())):to(m.precision)
+      X = kbcd.preprocess.apply(m.preprocess, kbcd.DataSet.local_part(X.n, X.rows:clone()))
     end
     X = X:to(m.precision)
-    if m.map then return X end
+    if m.metric then return in_metric(self, X) end
+    if m.map or m.preprocess and m.preprocess.kind then return X end
     return m.X.sparse and X:to_sparse() or X:to_dense()
   end
-  function model.scores(self, X, ...) return scores(self, prepared(X), ...) end
   return model
 end
 

@@ -176,6 +176,16 @@ local function read_loss(file, task)
     tostring(name))
 end
 
+-- The optional metric L of a model, d x d' or d x 1, and the optional offset of its scores, 1 x k.
+local function read_metric(file, m)
+  if file:has("/metric") then
+    local shape = file:shape("/metric")
+    if #shape ~= 2 or shape[2] < 1 or shape[2] > 2 ^ 31 then refuse(file.path, "/metric: a matrix expected") end
+    m.metric = read_whole(file, "/metric", m.d, shape[2]):to("f64")
+  end
+  if file:has("/offset") then m.offset = read_whole(file, "/offset", 1, m.k):to("f64") end
+end
+
 -- This rank's rows of a large table.
 local function read_rows(file, name, rows, cols, dtype)
   return kbcd.DataSet.generate(rows, cols, function(first, last)
@@ -246,6 +256,8 @@ local function read(file, with)
     m.calibration = read_whole(file, "/calibration", #m.lambdas, m.k + 1)
   end
 
+  read_metric(file, m)
+  local columns = m.metric and m.metric.ncols > 1 and m.metric.ncols or m.d  -- of a row in the metric
   local width = m.k * #m.lambdas
   if m.form == "features" then
     m.map = read_map(file, with)
@@ -258,11 +270,11 @@ local function read(file, with)
     if version == 1 and m.method == "full" and rows ~= m.n then
       refuse(path, "/centers: %d rows expected, got %d", m.n, rows)
     end
-    if not sparse then require_shape(file, "/centers", rows, m.d) end
+    if not sparse then require_shape(file, "/centers", rows, columns) end
     require_shape(file, "/coefficients", rows, width)
     local coefficients = read_rows(file, "/coefficients", rows, width, "f64")
-    m.centers = sparse and read_sparse_rows(file, "/centers", m.d, m.precision, coefficients)
-      or read_rows(file, "/centers", rows, m.d, m.precision)
+    m.centers = sparse and read_sparse_rows(file, "/centers", columns, m.precision, coefficients)
+      or read_rows(file, "/centers", rows, columns, m.precision)
     m.coefficients = coefficients.rows
   end
   return m

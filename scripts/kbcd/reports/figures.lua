@@ -41,12 +41,14 @@ local function last_with(run, what)
 end
 figures.last_with = last_with
 
--- The λ that was chosen at the end: by held-out rows where there were any, else that with the least test error.
+-- The λ that was chosen at the end: by the method itself, by held-out rows where there were any, or else that with the
+-- least test error.
 local function best_of(run)
   local block, best = last_with(run, "test_error"), 1
   if not block then return nil end
   if run.result and run.result.best then return run.result.best end
-  local last = (last_with(run, "held_out_error") or {}).held_out_error or block.test_error
+  local own, held = last_with(run, "own_error"), last_with(run, "held_out_error")
+  local last = own and own.own_error or held and held.held_out_error or block.test_error
   for l, e in ipairs(last) do if e < last[best] then best = l end end
   return best
 end

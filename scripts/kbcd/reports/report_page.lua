@@ -21,6 +21,7 @@ figcaption { font-size: .9rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .9rem .3rem 0; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; } tr.best td { font-weight: 600; }
+td.bar { width: 20rem; } td.bar i { display: block; height: .8rem; background: #4477aa; }
 td.own { text-align: left; white-space: normal; color: var(--soft); font-size: .85rem; }
 pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; color: var(--soft); }
 ]]
@@ -55,6 +56,25 @@ local function final_table(runs)
   end
   return "<table><tr><th>run</th><th>epochs</th><th>λ</th><th>test error</th><th>residual</th><th>seconds</th></tr>" ..
     table.concat(rows, "\n") .. "</table>"
+end
+
+-- The columns that count in the metric of each run that has one, with bars.
+local function columns_section(runs)
+  local parts = {}
+  for _, run in ipairs(runs) do
+    local rows = {}
+    for i, column in ipairs(run.result and type(run.result.columns) == "table" and run.result.columns or {}) do
+      local weight = math.max(0, math.min(1, tonumber(column.weight) or 0))
+      rows[i] = ('<tr><td>%s</td><td>%.2g</td><td class="bar"><i style="width:%.1f%%"></i></td></tr>'):format(
+        escape(column.name), weight, 100 * weight)
+    end
+    if #rows > 0 then
+      parts[#parts + 1] = ("<section><h2>Columns that count: %s</h2><table class='columns'>%s</table>" ..
+        "<p class='soft'>The diagonal of the metric M, relative to its largest entry.</p></section>"):format(
+        escape(figures.label_of(run)), table.concat(rows, "\n"))
+    end
+  end
+  return table.concat(parts, "\n")
 end
 
 local function settings_of(run)
@@ -105,9 +125,10 @@ return function(runs, title, svg_of)
 <h1>%s</h1><p class="lead">%d runs</p>
 <section>%s</section>
 <div class="figures">%s</div>
+%s
 <section>%s</section>
 <section><h2>Versions</h2><pre>%s</pre></section>
 </body></html>
-]]):format(escape(title), style, escape(title), #runs, final_table(runs), table.concat(parts, "\n"),
+]]):format(escape(title), style, escape(title), #runs, final_table(runs), table.concat(parts, "\n"), columns_section(runs),
     settings_section(runs), escape(runs[1].settings.versions or ""))
 end

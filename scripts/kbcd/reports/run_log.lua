@@ -4,19 +4,21 @@
 --    "task":"classify"|"regress", "data":…, "versions":…, "residual_of":"equations"|"targets", and every option of the
 --    method: "lambda":[…], "b":…, …}                                                                     first
 --   {"type":"block", "epoch":…, "block":…, "blocks":…, "epoch_end":…, "seconds":…, "primitives":{name:seconds,…}, "p":…,
---    "residual":[…], "residual_before":[…], "test_error":[…], "held_out_error":[…], "cached_bytes":…}     one a block
---   {"type":"end", "seconds":…, "best":…, "test_error":[…], "held_out_error":[…]}                         the result, last
+--    "residual":[…], "residual_before":[…], "test_error":[…], "held_out_error":[…], "own_error":[…],
+--    "cached_bytes":…}                                                                                   one a block
+--   {"type":"end", "seconds":…, "best":…, "test_error":[…], "held_out_error":[…], "columns":[{"name":…,"weight":…},…]}   last
 --
 -- "residual" is |Y − (K + nλI) α| / |Y| of the equations of a model of all rows, estimated from some rows at the end of each
 -- epoch unless the method keeps it; of other models, what is left of the targets. "residual_before" is that of the blocks so
 -- far of the epoch, each before its step. "held_out_error" is that of held-out rows at the end of an epoch. "p" is the number
--- of centres so far, of a method that adds to them. "best" is the λ with the least error of held-out rows; with the least
--- test error where none are held out.
+-- of centres so far, of a method that adds to them. "own_error" is what a method has measured itself. "best" is the λ
+-- with the least own error, else error of held-out rows, else test error.
 --
--- "seconds" counts the algorithm's own time from its start, without evaluation; lists have an entry for each λ; fields that
--- a run does not have are omitted. Rank 0 writes; every line is flushed, so that a run that is stopped leaves its lines so
--- far, and a line that cannot be written is an error. A run that resumes continues its log after the block that it resumes
--- from. An old log is kept until the first line of the new one is written.
+-- "columns" are those that a model's metric counts most. "seconds" counts the algorithm's own time from its start,
+-- without evaluation; lists have an entry for each λ; fields that a run does not have are omitted. Rank 0 writes; every
+-- line is flushed, so that a run that is stopped leaves its lines so far, and a line that cannot be written is an error.
+-- A run that resumes continues its log after the block that it resumes from. An old log is kept until the first line of
+-- the new one is written.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"

@@ -16,7 +16,8 @@ runtime.docs.leave_one_out = [[leave_one_out(X, Y, { lambda, kernel [, centers] 
 The scores of each row by the least-squares model of all other rows, in closed form: of the full kernel, of Nystrom with
 `centers` (an Index of rows), or of random features. Y: this rank's rows of the targets, or a DataSet. lambda: a number or a
 list. All ranks call it. Gives result.scores[l] and result.residuals[l] = Y - scores of each lambda, this rank's rows x k,
-and result.leverages, this rank's rows x L: h_i = d f(x_i) / d y_i.
+and result.leverages, this rank's rows x L: h_i = d f(x_i) / d y_i; and result.coefficients of the models of all rows, k
+columns for each lambda: this rank's rows of the full kernel, all rows of centres or features.
 The ridge is n lambda also without the row, and centres stay: a centre's own row is left out of the sum of squares, not of
 the centres. It costs n p^2 + p^3 for all lambdas; of the full kernel n^3, with three n x n matrices on every rank.]]
 
@@ -34,13 +35,13 @@ local function each(R, A)
   return Matrix.hcat(parts)
 end
 
-local function result_of(Y, residuals, leverages)
+local function result_of(Y, residuals, leverages, coefficients)
   local list, scores, k = {}, {}, Y.ncols
   for l = 1, leverages.ncols do
     list[l] = residuals:cols((l - 1) * k + 1, l * k)
     scores[l] = Y - list[l]
   end
-  return { residuals = list, scores = scores, leverages = leverages }
+  return { residuals = list, scores = scores, leverages = leverages, coefficients = coefficients }
 end
 
 local function full(X, Y, kernel, list)
@@ -52,12 +53,12 @@ local function full(X, Y, kernel, list)
   local values, U = kbcd.KernelMatrix(X, nil, kernel):square():to("f64"):eig()
   local R, mine = inverses(values, n, list), U:take(Index.range(X.first, X.first + X.local_n - 1))
   local alpha = mine * each(R, kbcd.allreduce(mine:t() * Y))
-  local diagonal, leverages = mine:clone():square() * R, Matrix.zeros(X.local_n, #list)
+  local diagonal, leverages, residuals = mine:clone():square() * R, Matrix.zeros(X.local_n, #list), alpha:clone()
   for l, lambda in ipairs(list) do
-    alpha:cols((l - 1) * k + 1, l * k):cdiv(diagonal:cols(l))
+    residuals:cols((l - 1) * k + 1, l * k):cdiv(diagonal:cols(l))
     leverages:cols(l):copy(1 - n * lambda * diagonal:cols(l))
   end
-  return result_of(Y, alpha, leverages)
+  return result_of(Y, residuals, leverages, alpha)
 end
 
 -- rows(first, last): those of Z, f64.
@@ -86,7 +87,7 @@ local function factored(X, Y, p, rows, list)
     end
     leverages:rows(first, last):copy(h)
   end)
-  return result_of(Y, residuals, leverages)
+  return result_of(Y, residuals, leverages, U * W)
 end
 
 return function(X, Y, given)
@@ -105,7 +106,9 @@ return function(X, Y, given)
   end
   local K = kbcd.KernelBlock(X, o.centers, o.kernel, { keep = "none" })
   local C = kbcd.chol(K:square():to("f64"), { jitter = true }).lower
-  return factored(X, Y, #o.centers, function(first, last)
+  local result = factored(X, Y, #o.centers, function(first, last)
     return C:trsolve(K:dense(first, last):to("f64"):t()):t():clone()
   end, list)
+  result.coefficients = C:trsolve(result.coefficients, { transpose = true })  -- f = K C⁻ᵀ w
+  return result
 end
