@@ -47,7 +47,7 @@ return function(X, Y, o)
   local zero = metric_round.errors(X, { Y })[1]
   for l = 1, lambda.count do  -- a λ that is not solved is no choice: its error is that of f = 0
     local left_over = math.max(lambda:columns(first, l):max(), lambda:columns(step.residuals, l):max())
-    if not (left_over <= 100 * o.tol) then errors[l] = math.max(errors[l], zero) end
+    if left_over > 100 * o.tol or left_over ~= left_over then errors[l] = math.max(errors[l], zero) end
   end
   K:release()
   return alpha, errors
