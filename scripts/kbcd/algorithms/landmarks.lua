@@ -20,9 +20,8 @@ return kbcd.algorithm("landmarks", {
   kernel = "kernel", partition = { choices = { "fresh", "fixed" } },
   d = { "count", "the number of landmarks", default = function(X, o) return math.min(o.b or 2048, X.n) end },
 }, function(X, Y, o, run)
-  local n, d, lambda, nl = X.n, o.d, o.lambda, X.n * o.lambda
+  local n, d, b, lambda, nl = X.n, o.d, math.min(o.b or 2048, X.n), o.lambda, X.n * o.lambda
   if d > n then error(("landmarks: d = %d is larger than n = %d"):format(d, n), 0) end
-  local b = math.min(o.b or 2048, n)
   local model = run.kernel_model(o.kernel, nil,
     8 * ((1 + lambda.count) * kbcd.threads() * ((b + d) ^ 2 - b ^ 2) + 2 * d ^ 2))
   local alpha, l = model.coefficients, run.distributed("l", Matrix.zeros(X.local_n, run.columns))
@@ -72,10 +71,6 @@ return kbcd.algorithm("landmarks", {
     end,
     fitted = function() return lambda:each(Y) - nl * alpha end,  -- of the landmarks and of a block, after its step
   }
-end, {
-  least_squares = true,
-  suits = function(case)
-    if case.seconds(case.n ^ 2 / 2) < 120 then return 3, "the kernel of all rows does not fit in memory" end
-    return 0, "the exact kernel machine, with landmarks"
-  end,
-})
+end, { least_squares = true, suits = function(case)
+  return case.seconds(case.n ^ 2 / 2) < 120 and 3 or 0, "the kernel of all rows does not fit in memory"
+end })
