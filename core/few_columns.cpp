@@ -1,6 +1,7 @@
 #include "core/few_columns.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/tiles.hpp"
 
@@ -16,34 +17,32 @@ constexpr int direct_rows = 4;   // rows of K in registers
 template <class T, int bytes>
 struct Vectors {
   typedef T Vector __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
-  typedef std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t> Lane;
-  typedef Lane Mask __attribute__((vector_size(bytes)));
   static constexpr int lanes = bytes / sizeof(T);
 
-  [[gnu::always_inline]] static Vector at(const T* p) { return *reinterpret_cast<const Vector*>(p); }
+  [[gnu::always_inline]] static const Vector& at(const T* p) { return *reinterpret_cast<const Vector*>(p); }
   [[gnu::always_inline]] static Vector& at(T* p) { return *reinterpret_cast<Vector*>(p); }
 
   // x and y have `parts` runs of lanes each; every run is folded in two, and those of y follow those of x.
-  template <int parts>
-  [[gnu::always_inline]] static Vector folded(Vector x, Vector y) {
+  template <int parts, std::size_t... i>
+  [[gnu::always_inline]] static void fold(const Vector& x, const Vector& y, std::index_sequence<i...>, Vector& to) {
     constexpr int run = lanes / parts, half = run / 2;
-    Mask low, high;
-    for (int i = 0; i < lanes; ++i) {
-      low[i] = i / half * run + i % half;
-      high[i] = low[i] + half;
-    }
-    return __builtin_shuffle(x, y, low) + __builtin_shuffle(x, y, high);
+    to = __builtin_shufflevector(x, y, static_cast<int>(i) / half * run + static_cast<int>(i) % half...) +
+         __builtin_shufflevector(x, y, static_cast<int>(i) / half * run + static_cast<int>(i) % half + half...);
   }
 
   // The sums of four vectors.
-  [[gnu::always_inline]] static void sums_of(Vector a, Vector b, Vector c, Vector d, T* to) {
-    Vector x = folded<1>(a, b), y = folded<1>(c, d);
+  [[gnu::always_inline]] static void sums_of(const Vector& a, const Vector& b, const Vector& c, const Vector& d,
+                                             T* to) {
+    constexpr auto all = std::make_index_sequence<lanes>();
+    Vector x, y;
+    fold<1>(a, b, all, x);
+    fold<1>(c, d, all, y);
     if constexpr (lanes == 2) {
       at(to) = x;
       at(to + 2) = y;
     } else {
       alignas(bytes) T quarters[lanes];
-      at(quarters) = folded<2>(x, y);
+      fold<2>(x, y, all, at(quarters));
       for (int i = 0; i < 4; ++i) {
         T sum = 0;
         for (int lane = 0; lane < lanes / 4; ++lane) sum += quarters[i * lanes / 4 + lane];
