@@ -56,11 +56,7 @@ return kbcd.algorithm("full_kernel", {
       return Delta
     end,
   }
-end, {
-  least_squares = true,
-  suits = function(case)
-    local values = case.n ^ 2 / 2
-    if case.fits(values) and case.seconds(values) < 600 then return 4, "the kernel of all rows fits in memory" end
-    return 0, "the exact kernel machine"
-  end,
-})
+end, { least_squares = true, suits = function(case)
+  local fits = case.fits(case.n ^ 2 / 2) and case.seconds(case.n ^ 2 / 2) < 600
+  return fits and 4 or 0, fits and "the kernel of all rows fits in memory" or "the exact kernel machine"
+end })
