@@ -34,7 +34,7 @@ examples: all
 	done
 
 test: all
-	@ctest --test-dir $(BUILD) --output-on-failure
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
 
 # Longer tests; `make test` has a short share of each.
 RUNS     ?= 1000000

@@ -9,7 +9,7 @@ namespace kbcd::tiles {
 namespace {
 
 constexpr int line_bytes = 64;
-constexpr Int step_rows = 16;    // that stay in L1 for their second product
+constexpr Int step_rows = 32;    // that stay in cache for their second product
 constexpr Int rows_ahead = 16;   // are asked for
 constexpr int most_at_once = 6;  // columns in registers
 constexpr int direct_rows = 4;   // rows of K in registers
@@ -30,24 +30,21 @@ struct Vectors {
          __builtin_shufflevector(x, y, static_cast<int>(i) / half * run + static_cast<int>(i) % half + half...);
   }
 
-  // The sums of four vectors.
-  [[gnu::always_inline]] static void sums_of(const Vector& a, const Vector& b, const Vector& c, const Vector& d,
-                                             T* to) {
+  // Adds the sums of four vectors to four numbers.
+  [[gnu::always_inline]] static void add_sums(const Vector& a, const Vector& b, const Vector& c, const Vector& d,
+                                              T* to) {
     constexpr auto all = std::make_index_sequence<lanes>();
     Vector x, y;
     fold<1>(a, b, all, x);
     fold<1>(c, d, all, y);
     if constexpr (lanes == 2) {
-      at(to) = x;
-      at(to + 2) = y;
+      at(to) += x;
+      at(to + 2) += y;
     } else {
-      alignas(bytes) T quarters[lanes];
-      fold<2>(x, y, all, at(quarters));
-      for (int i = 0; i < 4; ++i) {
-        T sum = 0;
-        for (int lane = 0; lane < lanes / 4; ++lane) sum += quarters[i * lanes / 4 + lane];
-        to[i] = sum;
-      }
+      fold<2>(x, y, all, x);
+      if constexpr (lanes >= 8) fold<4>(x, x, all, x);
+      if constexpr (lanes >= 16) fold<8>(x, x, all, x);
+      for (int i = 0; i < 4; ++i) to[i] += x[i];
     }
   }
 };
@@ -74,9 +71,10 @@ template <class T, int bytes, int count, int rows>
   }
 #pragma GCC unroll 6
   for (int j = 0; j < count; ++j) {
-    T all[4];
-    V::sums_of(sums[j][0], sums[j][1 % rows], sums[j][2 % rows], sums[j][3 % rows], all);
-    for (int i = 0; i < rows; ++i) d.data[j * d.step + i] += all[i];
+    T all[4] = {};
+    T* to = rows == 4 ? d.data + j * d.step : all;
+    V::add_sums(sums[j][0], sums[j][1 % rows], sums[j][2 % rows], sums[j][3 % rows], to);
+    if (rows == 1) d.data[j * d.step] += all[0];
   }
 }
 

@@ -8,6 +8,7 @@ local runtime = require "kbcd.runtime"
 local padded = require "kbcd.support.pad"
 local arguments = require "kbcd.command.training_arguments"
 local loss_flags = require "kbcd.command.loss_flags"
+local log_details = require "kbcd.reports.log_details"
 
 local parser = kbcd.arguments("compare", "Runs methods on the same data and draws the paper's pictures of them.")
 arguments.add_data(parser)
@@ -64,18 +65,29 @@ local function run(data, algorithm, p)
   if given.b then given.b = math.min(given.b, p or data.X.n) end
   local s = kbcd.choices(o, data, algorithm, given)
   local label = algorithm.title .. (p and (", p = %d"):format(p) or "")
-  local path, last = log_path(algorithm.name, p), nil
+  local path, last, details = log_path(algorithm.name, p), nil, log_details()
   s.log = path
-  for step in kbcd.progress(kbcd.fit(data, s)) do last = step end
-  local least = last.test_error[kbcd.scoring.best(last.held_out_error or last.test_error)]
+  for step in kbcd.progress(kbcd.fit(data, s)) do
+    last = step
+    details.step(step)
+  end
+  local best = kbcd.scoring.best(last.own_error or last.held_out_error or last.test_error)
+  local least, scores = last.test_error[best], last.held_out_scores
+  if data.task == "classify" and scores and not last.model.loss.probabilities then  -- as train does
+    last.model.calibration = kbcd.calibration(scores, data.held.y, data.held.weights)
+  end
+  details.write(path, data, last.model, best, last.test_scores and last.test_scores[best], data.test,
+    data.test == data.held and "held-out" or "test")
   kbcd.say("%s %6d %12s %9.1f", pad(label), last.epoch, kbcd.scoring.show(data.task, { least }), last.seconds)
   return { log = path, label = label, error = least, seconds = last.seconds }
 end
 
--- Why a method cannot be among those that are compared, or nil: without --methods, one whose loss is not for the task.
-local function misfit(algorithm, task)
+-- Why a method cannot be among those that are compared, or nil: without --methods, one whose loss is not for the task, or
+-- that does not take weights of rows.
+local function misfit(algorithm, data)
   if o.methods then return nil end
-  local good, why = pcall(loss_flags.make, o, algorithm, task)
+  if data.weights and algorithm.weights == false then return "it takes no weights of rows" end
+  local good, why = pcall(loss_flags.make, o, algorithm, data.task)
   if good then return nil end
   if o.loss then error(why, 0) end
   return why
@@ -85,7 +97,7 @@ local function run_all(data)
   local results = {}
   for _, algorithm in ipairs(methods) do
     local list, of_map = sizes_of(algorithm)
-    local why = misfit(algorithm, data.task)
+    local why = misfit(algorithm, data)
     if why then kbcd.say("%s skipped: %s", pad(algorithm.title), why) end
     for _, p in ipairs(why and {} or list) do
       if p and not of_map and p > data.X.n then

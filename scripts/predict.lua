@@ -4,8 +4,10 @@ local kbcd = require "kbcd"
 local choose_lambda = require "kbcd.command.choose_lambda"
 local load_flags = require "kbcd.command.load_flags"
 local load_model = require "kbcd.command.load_model"
+local table_flags = require "kbcd.command.table_flags"
 local csv_rows = require "kbcd.data.csv_rows"
-local read_data = require "kbcd.data.read_data"
+local read_rows = require "kbcd.data.read_rows"
+local table_rows = require "kbcd.data.table_rows"
 
 local parser = kbcd.arguments("predict", "Predicts rows with a model of `kbcd train`.")
 parser:option("--model", "The model file."):argname("FILE"):count(1)
@@ -17,7 +19,7 @@ parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.
 parser:option("--with", "A Lua file that returns the model's kernel or feature map, where that is written in Lua.")
   :argname("FILE")
 parser:mutex(
-  parser:flag("--scores", "The scores of every class instead of the class."),
+  parser:flag("--scores", "The scores of every class instead of the class; in CSV, with their names in the first line."),
   parser:flag("--probabilities", "The probabilities of every class; in CSV, with their names in the first line."))
 load_flags.add(parser)
 local o = parser:parse(arg)
@@ -54,17 +56,18 @@ local function main()
 
   local function run(name)
     local out = kbcd.row_writer(name, format, kind, as_scores and model.k or 1, kind ~= "f8" and names or nil,
-      o.probabilities and names or nil)
+      (o.probabilities or o.scores) and names or nil)
     local function put(X)
       local P = kbcd.DataSet.local_part(X.n, predicted(X))
       for _, I in ipairs(kbcd.Index.range(1, X.n):partition(4096)) do out:write(P:gather(I)) end
     end
     if o.x == "-" then
-      for X in csv_rows(io.stdin, "standard input", model.d, load_flags.header(o)) do put(X) end
+      local rows, header = model.table and table_rows or csv_rows, load_flags.header(o)
+      for X in rows(io.stdin, "standard input", model.table or model.d, header) do put(X) end
     else
       local options = load_flags.make(o, o.x)
       options.dtype, options.label = model.reading_precision, o.label
-      put((read_data(o.x, options, model.d)))
+      put((read_rows(o.x, options, model.d, table_flags.apply(model.table, { labels = false }))))
     end
     out:close()
   end

@@ -6,6 +6,12 @@ local kernel_flags = require "kbcd.command.kernel_flags"
 local arguments = require "kbcd.command.training_arguments"
 local load_model = require "kbcd.command.load_model"
 local column_table = require "kbcd.reports.column_table"
+local search = require "kbcd.command.search"
+local lambda_path = require "kbcd.command.lambda_path"
+local refit = require "kbcd.command.refit"
+local baseline = require "kbcd.data.baseline"
+local log_details = require "kbcd.reports.log_details"
+local run_table = require "kbcd.reports.run_table"
 local leave_one_out_errors = require "kbcd.command.leave_one_out_errors"
 local runtime = require "kbcd.runtime"
 local types = kbcd.argument_types
@@ -22,10 +28,26 @@ parser:flag("--resume", "Resume from MODEL.checkpoint, of a run that was stopped
 parser:option("--checkpoint-every", "Write MODEL.checkpoint every so many seconds (60 with --resume, else never).", nil,
   types.not_negative)
 parser:option("--checkpoint-blocks", "Write it after so many blocks.", nil, types.count)
-parser:flag("--quiet", "No lines of progress.")
+parser:flag("--no-refit", "Save the model of the rows that were not held out (else, of at most 20,000 rows, it is fitted " ..
+  "to all of them again).")
+parser:flag("--quiet", "No lines of progress, and no table of where the time went.")
 arguments.add_method(parser)  -- last: its own flags make way for those of the command
 local o = parser:parse(arg)
 arguments.check(parser, o)
+o.searches, o.leaves_out = not o.raw, arguments.leaves_out(o)
+
+-- Scaling, kernel, width and metric that the flags leave open, from now on as if they were given.
+local function search_settings(data)
+  local algorithm = arguments.algorithm(parser, o, data.X)
+  local found = search(o, data, algorithm)
+  if not found then return nil end
+  o.preprocess = found.scaling ~= "raw" and found.scaling or nil
+  local width = { sigma = found.width }
+  for name, value in pairs(found.params) do width[name] = value end
+  kernel_flags.set(o, found.kernel, width)
+  o.metric, o.path = found.metric, not o.lambda and found.path or nil
+  return found
+end
 
 local function wants_checkpoint() return o.resume or o.checkpoint_every or o.checkpoint_blocks end
 
@@ -33,6 +55,8 @@ local function wants_checkpoint() return o.resume or o.checkpoint_every or o.che
 local function open_checkpoint(data)
   if not wants_checkpoint() then return nil end
   local read = { x = data.X, y = data.y }
+  read.weights = data.weights
+  if data.held then read["held-out weights"] = data.held.weights end
   if data.test then read["test x"], read["test y"] = data.test.X, data.test.y end
   if data.held and data.held ~= data.test then read["held-out x"], read["held-out y"] = data.held.X, data.held.y end
   local checkpoint = kbcd.checkpoint(o.model .. ".checkpoint", {
@@ -47,12 +71,19 @@ end
 
 -- Probabilities of a classifier, of scores of rows that it was not trained on: how well they do, as a text. Those of another
 -- loss than the logistic are calibrated here.
-local function add_probabilities(model, best, scores, y, measure)
+local function add_probabilities(model, best, scores, set, measure)
   if model.loss.task == "regress" or not scores then return nil end
   local calibrated = not model.loss.probabilities
-  if calibrated then model.calibration = kbcd.calibration(scores, y) end
-  return ("%s log-loss %.4f%s"):format(measure, kbcd.scoring.log_loss(model:probabilities_of(best, scores[best]), y),
-    calibrated and ", of probabilities that are calibrated by these rows" or "")
+  if calibrated then model.calibration = kbcd.calibration(scores, set.y, set.weights) end
+  return ("%s log-loss %.4f%s"):format(measure, kbcd.scoring.log_loss(model:probabilities_of(best, scores[best]), set.y,
+    set.weights), calibrated and ", of probabilities that are calibrated by these rows" or "")
+end
+
+-- In a line what else is known of scores S of some rows; AUC takes a sort for each class.
+local function say_metrics(say, which, task, S, set)
+  local m = task == "regress" and kbcd.metrics.regression(S, set.y, set.weights) or
+    set.y.n * S.ncols <= 1e6 and kbcd.metrics.classification(S, set.y, nil, set.weights)
+  if m then say("%s: %s %s", o.model, which, kbcd.metrics.text(m)) end
 end
 
 -- In a line why the run ended, and whether what it is judged by had settled; best: the place of the chosen λ.
@@ -82,12 +113,17 @@ local function main()
   kbcd.output_file.check_command(inputs, { ["MODEL.checkpoint.previous"] = previous })
 
   local scoring = kbcd.scoring
-  local data = kbcd.training_data(o)
-  local checkpoint = open_checkpoint(data)
   local start = o.start and load_model(o.start, o.with)
+  o.table = start and start.table
+  local data = kbcd.training_data(o)
+  local function say(...) if not o.quiet then kbcd.say(...) end end
+  local found = search_settings(data)
+  local checkpoint = open_checkpoint(data)
   kbcd.training_data.prepare(data, o.preprocess, start and start.preprocess)
   local algorithm, given, reason = arguments.algorithm(parser, o, data.X)
+  if found and algorithm.schema.jitter and given.jitter == nil then given.jitter = "auto" end
   local s, notes = kbcd.choices(o, data, algorithm, given, reason)
+  if data.leaves_out and not o.lambda then lambda_path.choose(data, s) end
   if checkpoint then
     s.checkpoint = checkpoint
     checkpoint.settings.kernel = s.kernel and run_settings.kernel(s.kernel)
@@ -97,13 +133,19 @@ local function main()
   s.start = start
   local X, held = data.X, data.held
   local test = data.test ~= held and data.test or nil
-  local function say(...) if not o.quiet then kbcd.say(...) end end
 
   say("%s: %d rows of %d numbers, %s; %s", data.source, X.n, X.d,
     data.task == "classify" and data.k .. " classes" or data.k .. (data.k == 1 and " target" or " targets"),
     test and held and ("%d rows held out to choose by, %d rows to test, which choose nothing"):format(held.X.n, test.X.n)
       or held and ("%d rows held out"):format(held.X.n) or test and ("%d rows to test"):format(test.X.n)
       or "no rows to test")
+  if data.task_reason then say("%s", data.task_reason) end
+  if found then
+    if found.spreads then say("%s", found.spreads) end
+    for _, line in ipairs(found.lines) do say("%s", line) end
+    o.preprocess_chosen = o.preprocess
+  end
+  if data.weights then say("%s", kbcd.row_weights.describe(data.weights)) end
   if o.preprocess_chosen then notes = ("--%s%s%s"):format(o.preprocess, notes ~= "" and ", " or "", notes) end
   if notes ~= "" then say("chosen: %s", notes) end
   local lambda_texts = {}
@@ -125,11 +167,14 @@ local function main()
 
   local last
   s.log = o.log
-  local steps = kbcd.fit(data, s)
+  kbcd.timers.reset()
+  local begin = kbcd.now()
+  local steps, details = kbcd.fit(data, s), log_details()
   local resumed = checkpoint and checkpoint.resumed
   if resumed then say("resumes from %s, after block %d of epoch %d", checkpoint.path, resumed.block, resumed.epoch) end
   for step in o.quiet and steps or kbcd.progress(steps) do
     last = step
+    details.step(step)
     if step.epoch_end then epoch_line(step) end
     if step.epoch_end and step.epoch == 1 and step.epochs > 1 then
       local kept = kbcd.allreduce(runtime.memory.reserved())
@@ -137,6 +182,7 @@ local function main()
     end
   end
 
+  local run_lines = o.quiet and {} or run_table.lines(kbcd.now() - begin, X.d)
   local errors, measure, left_out = last.held_out_error, "held-out", nil
   local classify, scores = data.task == "classify", last.held_out_scores
   if last.own_error then  -- the method has rows of its own to choose by
@@ -144,37 +190,69 @@ local function main()
     if not held then errors, measure = last.train_error, "training" end
   elseif not held then
     local why
-    if #s.options.lambda > 1 or classify then left_out, why, scores = leave_one_out_errors(data, s, last.model) end
-    if #s.options.lambda == 1 then left_out, why = nil, nil end
+    if s.left_out then
+      left_out, scores = s.left_out.errors, s.left_out.scores
+    elseif #s.options.lambda > 1 or classify or data.leaves_out then
+      left_out, why, scores = leave_one_out_errors(data, s, last.model)
+    end
+    if #s.options.lambda == 1 and not data.leaves_out then left_out, why = nil, nil end
     errors, measure = left_out or last.train_error, left_out and "leave-one-out" or "training"
     if left_out then say("leave-one-out error of the solution %s", scoring.show(data.task, left_out)) end
     if why then say("lambda is chosen by the training error: %s; --hold-out 0.1 holds rows out", why) end
   end
   local best = scoring.best(last.own_error or errors)
-  local probabilities = classify and add_probabilities(last.model, best, scores, held and held.y or data.y,
+  local probabilities = classify and add_probabilities(last.model, best, scores, held or data,
     held and measure or "leave-one-out")
   say_why_it_ends(say, last, held and "held-out error" or last.residual and "residual" or "change of the model", best)
 
-  local options = { held_out = data.held_out or 0, data = data.source }
+  local seen, rows = held and last.held_out_scores or left_out and scores or nil, held and "held-out" or "leave-one-out"
+  local tests = test and last.test_scores
+  details.write(o.log, data, last.model, best, (tests or seen or {})[best], tests and test or held or data,
+    tests and "test" or rows)
+
+  if #errors > 1 and not o.lambda and not last.own_error and not s.left_out then
+    local edge = lambda_path.edge(s.options.lambda, best)
+    if edge then say("%s", edge) end
+  end
+  local judged = errors[best]
+  local final, of, place, refitted = last, data, best, held and data.whole and not o.no_refit and not o.start and
+    not last.own_error
+  if refitted then
+    final, s, of = refit(data, s, last, best, o.lambda)
+    place = o.lambda and best or 1
+    say("fitted to all %d rows again, %d of which were held out to choose", of.X.n, held.X.n)
+  end
+
+  local options = { held_out = data.held_out or 0, data = data.source, weights = o.weights, balance = o.balance }
   for name, value in pairs(s.options) do
     if name == "loss" then value = tostring(value) end
     local kind = kbcd.type(value)
     if kind == "number" or kind == "string" or kind == "boolean" then options[name] = value end
   end
   options.epochs = last.epoch
-  last.model:save(o.model, {
-    method = s.method, task = data.task, best = best, preprocess = data.preprocess, names = data.names, options = options,
-    metrics = { train_error = last.train_error, test_error = last.test_error, held_out_error = last.held_out_error,
-      leave_one_out_error = left_out, own_error = last.own_error, residual = last.residual, seconds = last.seconds },
+  local function kept(list) return list and #list ~= #s.options.lambda and { list[best] } or list end
+  local test_error = test and final.test_error or kept(last.test_error)
+  kbcd.fit.finish(of, s, final.model):save(o.model, {
+    method = s.method, task = data.task, best = place, preprocess = data.preprocess, names = data.names or data.targets,
+    table = data.table, options = options,
+    metrics = { train_error = final.train_error, test_error = test_error, held_out_error = kept(last.held_out_error),
+      leave_one_out_error = left_out, own_error = last.own_error, residual = final.residual,
+      seconds = last.seconds + (refitted and final.seconds or 0) },
   })
   if checkpoint then checkpoint:remove() end
   local what = data.task == "regress" and s.loss.name ~= "squared" and "loss" or "error"
-  local function shown(of, list) return ("%s %s %s"):format(of, what, scoring.show(data.task, { list[best] })) end
-  local told = { shown(measure, errors) }
-  if test then table.insert(told, measure == "training" and 1 or 2, shown("test", last.test_error)) end
-  say("%s: best lambda = %g, %s", o.model, s.options.lambda[best], table.concat(told, ", "))
+  local function shown(whose, e) return ("%s %s %s"):format(whose, what, scoring.show(data.task, { e })) end
+  local texts = { shown(measure, judged) }
+  if test then table.insert(texts, measure == "training" and 1 or 2, shown("test", test_error[place])) end
+  say("%s: best lambda = %g, %s%s", o.model, s.options.lambda[place], table.concat(texts, ", "),
+    refitted and (" (held-out: of the model of %d rows)"):format(X.n) or "")
+  local warning = what == "error" and not data.weights and baseline.warning(data.task, judged, held and held.y or data.y)
+  if warning then say("%s", warning) end
+  if seen then say_metrics(say, rows, data.task, seen[best], held or data) end
+  if test and final.test_scores then say_metrics(say, "test", data.task, final.test_scores[place], test) end
   if probabilities then say("%s: %s", o.model, probabilities) end
-  if last.model.metric then say("%s", column_table.text(last.model.metric, data.columns)) end
+  if final.model.metric then say("%s", column_table.text(final.model.metric, data.columns)) end
+  for _, line in ipairs(run_lines) do say("%s", line) end
 end
 
 kbcd.command("train", main)

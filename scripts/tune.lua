@@ -8,6 +8,7 @@ local kernel_flags = require "kbcd.command.kernel_flags"
 local streams = require "kbcd.support.streams"
 local train_command = require "kbcd.command.train_command"
 local leave_one_out_errors = require "kbcd.command.leave_one_out_errors"
+local lambda_path = require "kbcd.command.lambda_path"
 local types = kbcd.argument_types
 
 local parser = kbcd.arguments("tune", "Searches the kernel's width and lambda by held-out, k-fold or (--hold-out 0) " ..
@@ -40,7 +41,14 @@ local given_widths = width and o[width]
 if o.random and not width then parser:error(("--random is for kernels with a width, not for %s"):format(o.kernel)) end
 if o.random and given_widths then parser:error(("--random and --%s do not go together"):format(width)) end
 local path = o.method and arguments.candidates[1].schema.lambda
+local given_lambda = o.lambda
 o.lambda = o.lambda or path and path.declared and path[2] or { 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8 }
+
+local most_more = 6  -- steps beyond an edge
+
+local function place_of(list, value)
+  for i, other in ipairs(list) do if other == value then return i end end
+end
 
 local function main()
   local data = kbcd.training_data(o)
@@ -120,7 +128,7 @@ local function main()
   kbcd.say("%14s  %s", (width or "-") .. " \\ lambda", table.concat(head, " "))
 
   local best
-  for _, value in ipairs(widths_to_try()) do
+  local function try(value)
     local errors, settings, test_errors = errors_of(value)
     local cells = {}
     for l, e in ipairs(errors) do cells[l] = ("%9s"):format(scoring.show(data.task, { e })) end
@@ -131,11 +139,37 @@ local function main()
         test_error = tested and test_errors and test_errors[l] }
     end
   end
+
+  local tried = widths_to_try()
+  for _, value in ipairs(tried) do try(value) end
+  -- Widths and λ beyond the edges of the grid, while the best is there.
+  for _ = 1, width and not given_widths and not o.random and most_more or 0 do
+    local at = best.width[2]
+    local more = at == tried[1] and tonumber(("%.4g"):format(at / 1.4)) or
+      at == tried[#tried] and tonumber(("%.4g"):format(at * 1.4))
+    if not more then break end
+    table.insert(tried, more < at and 1 or #tried + 1, more)
+    try(more)
+  end
+  local lambdas = { unpack(o.lambda) }
+  for _ = 1, not given_lambda and most_more or 0 do
+    local more = lambda_path.beyond(lambdas, place_of(lambdas, best.lambda))
+    if not more then break end
+    lambdas[#lambdas + 1], o.lambda = more, { more }
+    kbcd.say("%14s  %9s", "", ("%g"):format(more))
+    try(best.width and best.width[2] or false)
+  end
   kbcd.say("\nbest: %slambda = %g, error %s", best.width and ("%s = %.4g, "):format(width, best.width[2]) or "", best.lambda,
     scoring.show(data.task, { best.error }))
   if best.test_error then
     kbcd.say("test error of this choice, which was made without the test rows: %s", scoring.show(data.task,
       { best.test_error }))
+  end
+  local edge = lambda_path.edge(lambdas, place_of(lambdas, best.lambda))
+  if edge then kbcd.say("%s", edge) end
+  if best.width and #tried > 1 and (best.width[2] == tried[1] or best.width[2] == tried[#tried]) then
+    kbcd.say("%s = %.4g is the %s that was tried; --%s takes others", width, best.width[2],
+      best.width[2] == tried[1] and "smallest" or "largest", width)
   end
   local algorithm = best.settings.algorithm
   kbcd.say("%s", train_command(o, arguments.flags.words(o, algorithm), best))

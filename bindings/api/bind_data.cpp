@@ -7,6 +7,7 @@
 #include "modules/data/csr_builder.hpp"
 #include "modules/data/distribute.hpp"
 #include "modules/data/loader.hpp"
+#include "modules/data/table.hpp"
 
 namespace kbcd::lua {
 namespace {
@@ -53,6 +54,42 @@ void bind_loaders(sol::state_view lua, sol::table kbcd) {
   table["common"] = make_function(lua, [](lua_State* L) { return sol::stack::push(L, to_lua(L, common_options())); });
   table["of"] = make_function(
       lua, [](lua_State* L) { return sol::stack::push(L, declaration(L, loader_of(luaL_checkstring(L, 1)))); });
+}
+
+sol::variadic_results results_of(sol::this_state L, const Loaded& loaded) {
+  sol::variadic_results results;  // no nils after X, so that f(load(…)) passes only values
+  results.push_back(sol::make_object(L, loaded.x));
+  if (loaded.y) results.push_back(sol::make_object(L, *loaded.y));
+  if (!loaded.y && !loaded.classes.empty()) results.push_back(sol::make_object(L, sol::lua_nil));
+  if (!loaded.classes.empty()) results.push_back(sol::make_object(L, sol::as_table(loaded.classes)));
+  return results;
+}
+
+// For read_table: tables.fit(path, options) gives a description and notes; tables.read(path, options, description)
+// gives notes, X, y, classes; tables.encode(text, name, first, options, description) a Matrix, on this rank alone;
+// tables.outputs(description), which checks it, the names of the columns of X.
+void bind_tables(sol::state_view lua, sol::table kbcd) {
+  sol::table tables = lua.create_table();
+  kbcd["tables"] = tables;
+  auto options_of = [](lua_State* L, int at) { return values_of("read_table", sol::stack::get<sol::table>(L, at)); };
+  auto table_at = [](lua_State* L, int at) { return table_of(values_of("table", sol::stack::get<sol::table>(L, at))); };
+  tables["fit"] = make_function(lua, [=](lua_State* L) {
+    auto fitted = fit_table(luaL_checkstring(L, 1), options_of(L, 2));
+    return sol::stack::push(L, to_lua(L, values_of(fitted.table))) + sol::stack::push(L, sol::as_table(fitted.notes));
+  });
+  tables["read"] = make_function(lua, [=](lua_State* L) {
+    auto read = read_table(luaL_checkstring(L, 1), options_of(L, 2), table_at(L, 3));
+    return sol::stack::push(L, sol::as_table(read.notes)) + sol::stack::push(L, results_of(L, read.rows));
+  });
+  tables["encode"] = make_function(lua, [=](lua_State* L) {
+    std::size_t size = 0;
+    const char* text = luaL_checklstring(L, 1, &size);
+    auto first = static_cast<Int>(luaL_checknumber(L, 3));
+    return sol::stack::push(
+        L, encode_table(luaL_checkstring(L, 2), {text, size}, first, options_of(L, 4), table_at(L, 5)));
+  });
+  tables["outputs"] =
+      make_function(lua, [=](lua_State* L) { return sol::stack::push(L, sol::as_table(table_at(L, 1).outputs())); });
 }
 
 // Sparse rows from entries in any order within a row; those of one column are summed, zeros dropped.
@@ -171,20 +208,17 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   refuse_unknown_fields(type);
 
   bind_loaders(lua, kbcd);
+  bind_tables(lua, kbcd);
   def(lua, kbcd, "load(path [, options])", load_help().c_str(),
       [](const std::string& path, sol::optional<sol::table> table, sol::this_state L) {
         Values options = values_of("load", table);
         comm::require_same("load", path + (options.empty() ? "" : ", ") + text_of(options));
         Loaded loaded = load(path, options);
-        sol::variadic_results results;  // no nils after X, so that f(load(…)) passes only values
-        results.push_back(sol::make_object(L, loaded.x));
+        auto results = results_of(L, loaded);
         if (!loaded.columns.empty()) {
           sol::table columns = sol::state_view(L).registry()[names_of_columns];
           columns[results[0]] = sol::as_table(loaded.columns);
         }
-        if (loaded.y) results.push_back(sol::make_object(L, *loaded.y));
-        if (!loaded.y && !loaded.classes.empty()) results.push_back(sol::make_object(L, sol::lua_nil));
-        if (!loaded.classes.empty()) results.push_back(sol::make_object(L, sol::as_table(loaded.classes)));
         return results;
       });
 }

@@ -15,6 +15,7 @@ class Fields {
     number_ = number;
     fields_.clear();
     for (bool more = true; more;) {
+      if (delimiter_ == ' ') line = trimmed(line);  // several blanks are one
       auto field = line.starts_with('"') ? quoted(line) : plain(line);
       more = field.size() < line.size();  // a delimiter follows
       line.remove_prefix(field.size() + more);
@@ -23,6 +24,18 @@ class Fields {
     return fields_;
   }
 
+  // Whether a line holds no row; where rows have one column, it might be meant as one.
+  bool skips(std::string_view line, Int number, Int columns) const {
+    if (line.find_first_not_of(' ') != line.npos) return false;
+    require(columns > 1, "{}: line {}: a value expected, the line is empty; write NA where one is missing", path_,
+            number);
+    return true;
+  }
+  void require_count(const std::vector<std::string_view>& row, Int columns) const {
+    require(static_cast<Int>(row.size()) == columns, "{}: line {}: {} fields expected as in the first line, got {}",
+            path_, number_, columns, row.size());
+  }
+  const std::vector<std::string_view>& last() const { return fields_; }
   // A field as a name, its doubled quotes made single.
   std::string name(Int column) const {
     std::string text(fields_[column]);
@@ -33,7 +46,10 @@ class Fields {
   double number(Int column) const {
     auto value = whole_number_text(fields_[column]);
     if (!value)
-      bad(column, "a finite number expected, got {} (label says which columns hold labels)", shown(fields_[column]));
+      bad(column,
+          "a finite number expected, got {} (label says which columns hold labels; kbcd.read_table reads text and "
+          "missing values)",
+          shown(fields_[column]));
     return *value;
   }
   template <class... Args>

@@ -46,6 +46,8 @@ const std::vector<Param>& common_options() {
 const Loader& loader_of(const std::string& path) {
   std::string bytes(1 << 16, '\0');
   bytes.resize(FileReader(path).read_some(bytes.data(), bytes.size()));
+  require(!bytes.starts_with("\xFF\xFE") && !bytes.starts_with("\xFE\xFF"),
+          "{}: text in UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 OLD >NEW", path);
   FileStart start{bytes, extension_of(path)};
   const Loader* best = nullptr;
   Match match = Match::no;

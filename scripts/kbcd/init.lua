@@ -10,7 +10,7 @@ local folders = {
   centers = { "centers" },
   losses = { "losses" },
   data = { "labels", "classes", "scoring", "calibration", "preprocess", "training_data", "row_writer", "sum_by",
-    "median_distance", "metric" },
+    "median_distance", "metric", "read_table", "row_weights", "metrics" },
   text = { "gram_matrix", "made_up_reviews", "package_synopses" },
   vision = { "patch_filters" },
   speech = { "speech_corpus", "recordings" },
@@ -23,7 +23,7 @@ local folders = {
 }
 -- Tables of the runtime that are internal to the library.
 local own = { docs = true, terminal = true, job = true, timing = true, memory = true, library = true, files = true,
-  signals = true, kernels = true, maps = true, loaders = true, pivots = true, gram_rows = true,
+  signals = true, kernels = true, maps = true, loaders = true, tables = true, pivots = true, gram_rows = true,
   KernelTriangle = true }
 
 local folder_of = {}

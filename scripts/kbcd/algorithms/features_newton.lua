@@ -36,4 +36,4 @@ return kbcd.algorithm("features_newton", {
       newton.step()
     end,
   }
-end, { loss = "logistic" })
+end, { loss = "logistic", weights = false })

@@ -37,4 +37,4 @@ return kbcd.algorithm("newton", {
       newton.step()
     end,
   }
-end, { loss = "logistic" })
+end, { loss = "logistic", weights = false })

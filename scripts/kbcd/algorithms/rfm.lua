@@ -70,4 +70,4 @@ return kbcd.algorithm("rfm", {
       fitted:copy(model:scores(model.X, model.coefficients))
     end,
   }
-end, { preprocess = "standardize", own_errors = true })
+end, { preprocess = "standardize", own_errors = true, weights = false })

@@ -71,6 +71,7 @@ return function(o, data, algorithm, given, reason)
     options.metric, s.kernel = metric.of_kernel(s.kernel), s.kernel.unit
     chosen("rows divided by a width for each column")
   end
+  options.metric = options.metric or o.metric  -- of search.lua
   if kernel and not own then options[kernel] = s.kernel end
   for name, value in pairs(s.chosen) do chosen("%s = %.4g (half the median distance)", name, value) end
 
@@ -85,9 +86,11 @@ return function(o, data, algorithm, given, reason)
   if not options.lambda and schema.lambda.declared then
     options.lambda = completed.lambda
   elseif not options.lambda then
-    options.lambda = { 1e-4, 1e-5, 1e-6, 1e-7 }
+    options.lambda = o.path or { 1e-4, 1e-5, 1e-6, 1e-7 }
     if schema.jitter and options.jitter == nil then options.jitter = "auto" end
-    chosen("lambda = 1e-4, 1e-5, 1e-6, 1e-7%s", schema.jitter and ", with jitter" or "")
+    local texts = {}
+    for l, lambda in ipairs(options.lambda) do texts[l] = ("%g"):format(lambda) end
+    chosen("lambda = %s%s", table.concat(texts, ", "), schema.jitter and ", with jitter" or "")
   end
   local count, fits = s.p or X.n, false
   if schema.b then

@@ -110,6 +110,12 @@ return function(family)
     return values
   end
 
+  -- As if NAME and these parameters had been given.
+  function flags.set(o, name, values)
+    o[family.family] = name
+    for _, param in ipairs(params) do o[param.key] = values[param.name] end
+  end
+
   -- What was given, as a list of { flag, value }, to print a command line again.
   function flags.given(o)
     local list = {}

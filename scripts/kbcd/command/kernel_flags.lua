@@ -5,6 +5,7 @@
 --     kernel, chosen = kernel_flags.make(o, X)       chosen: what was chosen for X, such as { sigma = 5.75 }
 --     kernel_flags.width(o)                          the name of the width that is to be chosen, or nil
 --     kernel_flags.given(o)                          a list of { flag, value }
+--     kernel_flags.set(o, name, params)              as if they had been given
 --
 -- A width that is not given is half the median distance of pairs of random rows. A width for each column makes a kernel
 -- with kernel.widths (help "metric").
@@ -27,7 +28,10 @@ for _, kernel in ipairs(declared) do
 end
 local flags = declared_flags{ family = "kernel", declared = declared, otherwise = "rbf" }
 
-kernel_flags.given = flags.given
+kernel_flags.given, kernel_flags.set = flags.given, flags.set
+
+-- The kernel that is named, and its parameters: { name, params }.
+function kernel_flags.named(o) return { name = flags.chosen(o).name, params = flags.values(o) } end
 
 function kernel_flags.add(parser, except) flags.add(parser, "The kernel", except) end
 

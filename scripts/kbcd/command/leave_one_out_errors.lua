@@ -3,6 +3,7 @@
 -- of the solution, which a run of few epochs may not have reached.
 
 local kbcd = require "kbcd"
+local target_scale = require "kbcd.data.target_scale"
 
 local most_operations = 2e12  -- of a rank: some ten seconds
 
@@ -27,10 +28,13 @@ return function(data, s, model)
   if operations(X, s.p) > most_operations or bytes > kbcd.allreduce_min(kbcd.memory_budget()) then
     return nil, ("leave-one-out errors of %d %s take too long"):format(s.p or X.n, s.p and "centres or features" or "rows")
   end
-  local Y = data.task == "classify" and kbcd.labels.one_vs_all(data.y, { classes = data.k, first = 1 }) or data.y
+  local units = data.task == "regress" and target_scale.fit(data.y, s.loss, data.weights)
+  local Y = units and units.targets(data.y) or kbcd.labels.one_vs_all(data.y, { classes = data.k, first = 1 })
   local settings = { lambda = o.lambda, map = o.map }
   if o.metric then X = kbcd.metric.apply(o.metric, X) end
   if not o.map then settings.kernel, settings.centers = s.kernel, centers_of(X, s, model) end
+  settings.weights = data.weights and kbcd.row_weights.normalised(data.weights)
   local scores = kbcd.leave_one_out(X, Y, settings).scores
-  return kbcd.scoring.errors(data.task, scores, data.y, "the training rows"), nil, scores
+  if units then scores = units.scores(scores) end
+  return kbcd.scoring.errors(data.task, scores, data.y, "the training rows", nil, data.weights), nil, scores
 end

@@ -8,7 +8,8 @@ end
 
 local loss_flags = require "kbcd.command.loss_flags"
 
-local data_flags = { "data", "label", "x", "y", "test_data", "test_x", "test_y", "hold_out", "task", "precision", "seed" }
+local data_flags = { "data", "label", "x", "y", "drop", "columns", "categories", "test_data", "test_x", "test_y", "hold_out",
+  "task", "weights", "balance", "precision", "seed" }
 
 return function(o, words, best)
   local parts, named = { "kbcd train" }, {}

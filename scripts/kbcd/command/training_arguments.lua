@@ -4,6 +4,8 @@
 local kbcd = require "kbcd"
 local types = require "kbcd.command.argument_types"
 local load_flags = require "kbcd.command.load_flags"
+local table_flags = require "kbcd.command.table_flags"
+local row_weights = require "kbcd.data.row_weights"
 local loss_flags = require "kbcd.command.loss_flags"
 local method_flags = require "kbcd.command.method_flags"
 local methods = require "kbcd.command.methods"
@@ -32,15 +34,21 @@ function training_arguments.add_data(parser)
     parser:flag("--scale01", "Columns to 0..1."),
     parser:flag("--unit-norm", "Rows to length 1."),
     parser:flag("--raw", "Rows as they are, also for a method that standardizes unless told otherwise (rfm)."))
+  parser:option("--effort", "How long to search scaling, kernel, width and metric, unless they are given: about 3, 15 or 60 " ..
+    "seconds on two cores.", "normal"):choices{ "low", "normal", "high" }
+  parser:option("--weights", "Weights of the training rows, numbers >= 0: a file with one a row, or a column of --data by " ..
+    "name or number, which is no feature then."):argname("FILE|COLUMN")
+  parser:flag("--balance", "Classes weigh the same: rows of class c count n / (k n_c) times, on top of --weights.")
   parser:option("--rows", "Train on so many random rows alone.", nil, types.count)
   parser:flag("--shuffle", "Training rows in a random order, which the seed decides.")
+  table_flags.add(parser)
   load_flags.add(parser)
 end
 
 -- The files that are read, by their options.
 function training_arguments.files(o)
   return { ["--data"] = o.data, ["--x"] = o.x, ["--y"] = o.y, ["--test-data"] = o.test_data, ["--test-x"] = o.test_x,
-    ["--test-y"] = o.test_y }
+    ["--test-y"] = o.test_y, ["--weights"] = row_weights.is_file(o) and o.weights or nil }
 end
 
 -- The words of a command line that follow an option: --method X or --method=X.
@@ -124,6 +132,12 @@ function training_arguments.algorithm(parser, o, X)
   end
   flags.check(parser, o, list[1])
   return list[1], flags.given(o, list[1]), reasons[1]
+end
+
+-- Whether a run of few rows, which is exact unless flags say otherwise, has leave-one-out errors in closed form.
+function training_arguments.leaves_out(o)
+  local exact = not (o.method or o.b or o.p or o.d or o.epochs or o.patience)
+  return exact and (o.loss or "squared") == "squared"
 end
 
 -- Checks that argparse cannot make: options that need or exclude each other.

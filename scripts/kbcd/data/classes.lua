@@ -63,12 +63,27 @@ function classes.numbers(y, values, what)
   return kbcd.DataSet.local_part(y.n, rows)
 end
 
+-- Names without the dot at their ends, where that alone makes all of them known (as in the test set of UCI's adult).
+local function without_dots(names, known, what)
+  local short, all_known = {}, true
+  for i, name in ipairs(names or {}) do
+    short[i] = name:gsub("%.$", "")
+    if not known[name] then all_known = false end
+    if not known[short[i]] then return names end
+  end
+  if all_known then return names end
+  kbcd.say("%s: class names without the dot at their ends are those of the model ('%s' is '%s')", what or "y", names[1],
+    short[1])
+  return short
+end
+
 runtime.docs["classes.of_names"] = [[classes.of_names(y, y_names, names [, what])
 Labels as places 1..k in a list of names. y_names: the names behind the labels 0, 1, … where the file had names; without
 them a label is the number that a name spells.]]
 function classes.of_names(y, y_names, names, what)
   local place, values = {}, {}
   for i, name in ipairs(names) do place[name] = i end
+  y_names = without_dots(y_names, place, what)
   for i, name in ipairs(names) do values[i] = not y_names and tonumber(name) or 0 / 0 end
   for label, name in ipairs(y_names or {}) do
     if not place[name] then error(("%s: the class '%s' is none of the model's"):format(what or "y", name), 0) end

@@ -4,8 +4,9 @@
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
+local stream_lines = require "kbcd.data.stream_lines"
 
-local piece, longest_line = 4096, 2 ^ 24
+local piece = 4096
 
 local function cells_of(line)
   local cells, delimiter = {}, line:match("[,;\t]") or " "
@@ -48,19 +49,13 @@ An iterator of DataSets of some thousand rows of d numbers each, from CSV that r
 whether the first line names the columns, by default by its look.]]
 
 return function(file, name, d, header)
-  local number, first = 0, true
+  local lines, first = stream_lines(file, name), true
   return function()
     local rows = {}
     if kbcd.rank() == 0 then
       while #rows < piece do
-        local line = file:read("*l")
+        local line, number = lines()
         if not line then break end
-        number = number + 1
-        if first and line:sub(1, 2) == "\31\139" then error(name .. ": gzipped; unpack it with zcat", 0) end
-        if #line > longest_line then
-          error(("%s: line %d has %d MB; at most %d are read"):format(name, number, #line / 2 ^ 20, longest_line / 2 ^ 20), 0)
-        end
-        line = line:gsub("\r$", "")
         if line:match("%S") then
           local cells = cells_of(line)
           local named = header

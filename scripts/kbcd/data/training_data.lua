@@ -2,20 +2,31 @@
 --
 -- Returns a table: X, y (class numbers 1..k, or targets), test = { X, y } or nil, held = { X, y } or nil, held_out (how many
 -- rows), task, k, names (of classes), values (the labels behind them), columns (names of the columns of X, or nil),
--- preprocess. Rows that are held out of the training rows choose λ and when to stop; test rows choose nothing. Without a test
--- set, test is held. With one, rows are held out if there is something to choose (o.chooses) or o.hold_out says how many.
+-- targets (names of those of y, or nil), table (the description of a CSV table, or nil), preprocess, weights (of the rows, a
+-- DataSet, or nil; test and held have theirs). Rows that are held out of the training rows choose λ and when to stop; test
+-- rows choose nothing. Without a test set, test is held. With one, rows are held out if there is something to choose
+-- (o.chooses) or o.hold_out says how many.
+-- Of few rows none is held out where o.leaves_out says that leave-one-out errors are known: data.leaves_out is true then.
+-- data.whole has the rows of training and those held out together, to fit the chosen model to (training_data.refit).
 
 local kbcd = require "kbcd"
 local read_data = require "kbcd.data.read_data"
+local read_rows = require "kbcd.data.read_rows"
+local row_weights = require "kbcd.data.row_weights"
+local table_flags = require "kbcd.command.table_flags"
 local load_flags = require "kbcd.command.load_flags"
 local streams = require "kbcd.support.streams"
 local runtime = require "kbcd.runtime"
+local task_guess = require "kbcd.data.task_guess"
+
+local most_left_out, most_refitted = 2000, 20000  -- rows
 
 runtime.docs.training_data = [[training_data(o)
 The data that a command trains on, from the values of its options (o.x, o.y, o.test_x …): a table with X, y (class numbers
 1..k or targets), test = { X, y } or nil, held = { X, y } or nil (rows held out to choose by; those of test without a test
-set), held_out (how many), task, k, names, values, preprocess. All ranks call it.
-training_data.prepare(data, kind) preprocesses it; training_data.split(data, I, J) trains on rows I and tests on rows J.]]
+set), held_out (how many), task, k, names, values, preprocess, weights (a DataSet of one column, or nil). All ranks call it.
+training_data.prepare(data, kind) preprocesses it; training_data.refit(data) has the held-out rows among those to train on;
+training_data.split(data, I, J) trains on rows I and tests on rows J.]]
 
 -- y from a separate file: numbers, or one CSV column of names, which are returned second.
 local function read_labels(y)
@@ -27,9 +38,9 @@ local function read_labels(y)
   return numbers, names
 end
 
--- X, y and the names of classes, if the file had names, from `data` or from `x` and `y`. options: for kbcd.load of data; d
--- as for read_data.
-local function read_pair(data, x, y, precision, options, d)
+-- X, y, the names of classes, if the file had names, and the description of the table, if it is CSV, from `data` or from `x`
+-- and `y`. options: for kbcd.load of data; d and t as for read_rows.
+local function read_pair(data, x, y, precision, options, d, t)
   -- The options of the file's format, and what every file is read with.
   local function with(file, more)
     local all = options and load_flags.make(options, file) or {}
@@ -37,13 +48,15 @@ local function read_pair(data, x, y, precision, options, d)
     return all
   end
   if data then
-    local X, labels, names = read_data(data, with(data, { dtype = precision, label = options and options.label }), d)
+    local X, labels, names, fitted = read_rows(data, with(data, { dtype = precision, label = options and options.label }), d,
+      t)
     if not labels then error(data .. ": no labels in it; give them with --y, and the rows with --x", 0) end
-    return X, labels, names
+    return X, labels, names, fitted
   end
-  local X, labels, names = (read_data(x, with(x, { dtype = precision }), d)), read_labels(y)
+  local X, _, _, fitted = read_rows(x, with(x, { dtype = precision }), d, t)
+  local labels, names = read_labels(y)
   if X.n ~= labels.n then error(("%s has %d rows, %s has %d"):format(x, X.n, y, labels.n), 0) end
-  return X, labels, names
+  return X, labels, names, fitted
 end
 
 local function name_of(value) return ("%.0f"):format(value) end
@@ -61,36 +74,42 @@ local function number_classes(data)
   end
 end
 
+-- Rows I of the training rows, with their targets and weights.
+local function part_of(data, I)
+  return { X = data.X:subset(I), y = data.y:subset(I), weights = data.weights and data.weights:subset(I) }
+end
+
+local function put(data, part)
+  data.X, data.y, data.weights = part.X, part.y, part.weights
+  return data
+end
+
 -- Puts the rows in a random order; the preprocessing, which is stored with the model, records it.
 local function shuffle(data, seed)
   local order = kbcd.preprocess.order(data.X.n, seed)
-  data.X, data.y, data.preprocess = data.X:subset(order), data.y:subset(order), { shuffle = seed }
+  put(data, part_of(data, order)).preprocess = { shuffle = seed }
 end
 
 local function hold_out(data, share, seed)
   local count = math.floor(data.X.n * share)
   if count < 1 then return end
   local order = kbcd.Index.permutation(data.X.n, { seed = seed, stream = streams.hold_out })
-  local function part(first, last)
-    local I = order:slice(first, last):sorted()
-    return data.X:subset(I), data.y:subset(I)
-  end
-  local test_X, test_y = part(1, count)
-  local X, y = part(count + 1, data.X.n)
-  data.X, data.y, data.held, data.held_out = X, y, { X = test_X, y = test_y }, count
+  if data.X.n <= most_refitted then data.whole = { X = data.X, y = data.y, weights = data.weights } end
+  data.held, data.held_out = part_of(data, order:slice(1, count):sorted()), count
+  put(data, part_of(data, order:slice(count + 1, data.X.n):sorted()))
   data.test = data.test or data.held
 end
 
 -- A split of the training rows of `data`: rows I to train on, rows J to test on.
 local function split(data, I, J)
-  local held = { X = data.X:subset(J), y = data.y:subset(J) }
-  return setmetatable({ X = data.X:subset(I), y = data.y:subset(I), test = held, held = held, held_out = #J },
-    { __index = data })
+  local held = part_of(data, J)
+  local set = setmetatable({ test = held, held = held, held_out = #J }, { __index = data })
+  return put(set, part_of(data, I))
 end
 
 -- The rows preprocessed as `fitted` says, or by `kind`, fitted on the training rows; then in the precision of the run.
 local function prepare(data, kind, fitted)
-  local sets = { data, data.test }
+  local sets = { data, data.test or nil }
   if data.held and data.held ~= data.test then sets[#sets + 1] = data.held end
   local function round()
     for _, set in ipairs(sets) do set.X = set.X:to(data.precision or set.X.dtype) end
@@ -105,21 +124,35 @@ local function prepare(data, kind, fitted)
   return round()
 end
 
+-- The data of a run on all rows, with what was chosen by the run on `data`.
+local function refit(data)
+  local whole = data.whole
+  local all = setmetatable({ X = whole.X, y = whole.y, weights = whole.weights, test = false, held = false, held_out = false },
+    { __index = data })
+  prepare(all, nil, data.preprocess)
+  all.test = data.test ~= data.held and data.test or false
+  return all
+end
+
 local function read(_, o)
   local data = { source = o.data or o.x, precision = o.precision }
   -- Rows that will be preprocessed come with all digits that the file has; prepare() rounds them.
-  local precision = not o.preprocess and not o.start and o.precision or nil
-  data.X, data.y, data.names = read_pair(o.data, o.x, o.y, precision, o)
-  data.columns = runtime.loaders.columns[data.X]
+  local precision = not o.preprocess and not o.start and not o.searches and o.precision or nil
+  data.X, data.y, data.names, data.table = read_pair(o.data, o.x, o.y, precision, o, nil, table_flags.fit(o))
+  local t = data.table
+  data.columns = t and (t.header == 1 or #t.kinds < data.X.d) and runtime.tables.outputs(t) or nil
   if o.test_x or o.test_data then
-    local X, y, names = read_pair(o.test_data, o.test_x, o.test_y, precision, o, data.X.d)
+    local X, y, names = read_pair(o.test_data, o.test_x, o.test_y, precision, o, data.X.d,
+      table_flags.apply(t))
     data.test = { X = X, y = y, names = names }
     if X.d ~= data.X.d then
       error(("%s has rows of %d numbers, %s of %d"):format(data.source, data.X.d, o.test_x or o.test_data, X.d), 0)
     end
     if y.d ~= data.y.d then error(("y has %d columns, the test targets have %d"):format(data.y.d, y.d), 0) end
   end
-  data.task = o.task or (kbcd.classes.whole(data.y) and "classify" or "regress")
+  row_weights.attach(data, o)
+  data.task = o.task
+  if not o.task then data.task, data.task_reason = task_guess(data.y, data.names) end
   if data.task == "classify" then
     if not kbcd.classes.whole(data.y) then
       error("--task classify: a column of whole numbers expected as labels; --task regress fits real targets", 0)
@@ -130,15 +163,20 @@ local function read(_, o)
       error(("--task regress: numbers expected as targets, got names such as '%s'"):format(data.names[1]), 0)
     end
     data.k = data.y.d
+    if t and t.header == 1 and #t.label_names == data.k then data.targets = t.label_names end
   end
+  if o.balance then row_weights.balance(data) end
   if o.shuffle then shuffle(data, o.seed) end
-  if not o.folds then hold_out(data, o.hold_out or (not data.test or o.chooses) and 0.1 or 0, o.seed) end
+  row_weights.drop_zeros(data)
+  local share = o.hold_out or (not data.test or o.chooses) and 0.1 or 0
+  data.leaves_out = not o.hold_out and share > 0 and o.leaves_out and data.X.n <= most_left_out or false
+  if not o.folds and not data.leaves_out then hold_out(data, share, o.seed) end
   if o.rows then
     if o.rows > data.X.n then error(("--rows %d: at most the %d training rows expected"):format(o.rows, data.X.n), 0) end
     local I = kbcd.Index.sample(data.X.n, o.rows, { seed = o.seed, stream = streams.rows })
-    data.X, data.y = data.X:subset(I), data.y:subset(I)
+    put(data, part_of(data, I)).whole = nil
   end
   return data
 end
 
-return setmetatable({ read_pair = read_pair, split = split, prepare = prepare }, { __call = read })
+return setmetatable({ read_pair = read_pair, split = split, prepare = prepare, refit = refit }, { __call = read })

@@ -54,7 +54,8 @@ losses.NAME{ … }, by ADMM over a method of least squares: help "losses"; admm_
 no lambda improved: its loss on held_out by more than noise, or without held_out its residual by 1%; 0: never); seed;
 keep = "exact", "f16" or "none" (how blocks of a fixed partition stay in memory from epoch to epoch, as far as the budget
 goes; exact: in the precision of the data); test (a DataSet: step.test_scores follows every block); score (a function of the
-list of test scores that gives a list of numbers, step.test_error); held_out (a table { rows = a DataSet, loss = a function
+list of test scores that gives a list of numbers, step.test_error); error_unit = 1 (a factor of the errors that a method
+measures itself, step.own_error: the unit of targets that were scaled); held_out (a table { rows = a DataSet, loss = a function
 of the list of scores that gives a Matrix of this rank's rows x lambdas, score = as above }: the rows that judge the model,
 step.held_out_scores and step.held_out_error at the end of an epoch); log (a path, or { path = …, about = { … } }: a line of
 JSON a step, for kbcd report); checkpoint (help "checkpoint"); start (a Model to begin from; the data may have grown);
@@ -225,7 +226,7 @@ local Algorithm = {
 -- min (1/n)|f(X) − Y|² + λ|f|², whose leave-one-out errors are known in closed form, and whose residual, of a model of all
 -- rows, is Y − (K + nλI) α), loss (the default of the option loss, of an algorithm that minimises it itself: one with second
 -- derivatives), preprocess (how the commands prepare rows for it, unless a flag says otherwise), own_errors (true: setup
--- returns errors).
+-- returns errors), weights (false: setup refuses weights of rows, and says so).
 return function(name, declared, setup, more)
   if type(name) ~= "string" or not name:match("^[%a_][%w_%-]*$") then
     error(("algorithm: a name of letters, digits and _ expected, got %s"):format(tostring(name)), 2)
@@ -240,7 +241,7 @@ return function(name, declared, setup, more)
     name = name, title = about:match("^([^:]+):") or name, about = about, declared = declared, schema = schema, own = own,
     setup = setup, suits = more and more.suits, solver = more and more.solver,
     least_squares = more and more.least_squares, loss = more and more.loss, preprocess = more and more.preprocess,
-    own_errors = more and more.own_errors,
+    own_errors = more and more.own_errors, weights = more and more.weights,
     sources = { file = file or { checksum = lua_source.text(setup) }, modules = modules }, blocks = declared.b ~= false,
     place = ("%s:%d"):format(where.short_src or "?", where.linedefined or 0),
   }, Algorithm)

@@ -24,7 +24,7 @@ return function(run)
   local data = { X = run.X, Y = kbcd.DataSet.local_part(run.X.n, run.given_Y), test = o.test or nil,
     ["held out"] = o.held_out and o.held_out.rows or nil }
   for name, text in pairs(checkpoint:fingerprints(data)) do settings[name] = text end
-  if run.scale then
+  if run.scale and not settings["fingerprint of weights"] then
     settings["fingerprint of weights"] = kbcd.DataSet.local_part(run.X.n, run.scale):fingerprint()
   end
   run.own("replicated", "at", at)

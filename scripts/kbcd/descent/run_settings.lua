@@ -55,6 +55,8 @@ function run_settings.sources(run)
   return files
 end
 
+local decides_nothing = { checkpoint = true, log = true, score = true, error_unit = true }
+
 local function of_run(_, run)
   local X = run.X
   local function shape(columns) return ("%d x %d"):format(X.n, columns) end
@@ -63,7 +65,7 @@ local function of_run(_, run)
   for name, file in pairs(run_settings.sources(run)) do settings[name] = file.checksum or "unknown" end
   for name, value in pairs(run.o) do
     if name == "held_out" and value then value = value.rows end
-    if name ~= "checkpoint" and name ~= "log" and name ~= "score" then settings[name] = run_settings.text(value) end
+    if not decides_nothing[name] then settings[name] = run_settings.text(value) end
   end
   return settings
 end

@@ -26,6 +26,7 @@ local function common(declared, setup, loss)
     keep = { function(x) return x ~= "f32" and options.one_of("exact", "f16", "none")(x) or nil end, "exact",
       kind = "choice", choices = { "exact", "f16", "none" }, about = "how blocks stay in memory" },
     test = { options.maybe(options.data), false }, score = { options.maybe(options["function"]), false },
+    error_unit = { options.positive, 1 },
     held_out = { options.maybe(options.held_out), false },
     log = { function(x)
       return x and type(x) ~= "string" and not (type(x) == "table" and x.path) and "a path, or { path, about }" or nil

@@ -142,6 +142,13 @@ return function(run, method)
 
   if choose then function systems.solved(norm) choose.record(done, norm) end end
 
+  -- What the method has measured itself, in the unit of the targets as the caller knows them.
+  local function own_errors()
+    local list = {}
+    for l, e in ipairs(method.errors()) do list[l] = e * o.error_unit end
+    return list
+  end
+
   -- One step of the method: Δ of the rows block.I of the coefficients, and these rows after it; nil if all may have changed.
   local function advance(block)
     if not method.step then method.iterate(epoch) return nil end
@@ -191,7 +198,7 @@ return function(run, method)
       seconds = seconds, change = change, residual = residual, residual_before = before_step, model = model,
       test_scores = scores, test_error = scores and o.score and o.score(scores) or nil, p = run.p,
       held_out_scores = judged, held_out_error = held_out_error, unimproved = unimproved,
-      own_error = method.errors and done == #visits and method.errors() or nil,
+      own_error = method.errors and done == #visits and own_errors() or nil,
       precision_loss = ends and precision_check(run, method, block) or nil,
     }
     if log then log(step, ends) end

@@ -279,4 +279,9 @@ function methods.remove(c)
   kbcd.barrier()
 end
 
+runtime.docs["checkpoint.read"] = [[checkpoint.read(path)
+The settings, { name = text }, and the state, { distributed = { name = this rank's rows }, replicated = { name = Matrix } },
+in a checkpoint, after its checksum was compared. All ranks call it.]]
+checkpoint.read = read
+
 return setmetatable(checkpoint, { __call = new })

@@ -4,6 +4,7 @@
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
+local table_group = require "kbcd.files.table_group"
 local options = require "kbcd.descent.options"
 local read_model = require "kbcd.files.model_reader"
 local Model = require "kbcd.descent.model"
@@ -50,6 +51,7 @@ local function write_settings(file, m, about)
   if m.calibration and about.task == "classify" then file:append("/calibration", m.calibration) end
   for _, name in ipairs{ "metric", "offset" } do if m[name] then file:append("/" .. name, m[name]) end end
   if about.names then file:write_texts(about.task == "classify" and "/classes" or "/targets", about.names) end
+  if about.table then table_group.write(file, about.table) end
   local p = about.preprocess
   if p then
     file:group("/preprocess")
@@ -91,7 +93,7 @@ local function is_table(x) return x and type(x) ~= "table" and "a table" or nil 
 local schema = {
   task = { options.one_of("classify", "regress"), "regress" }, names = { is_table, false }, best = { options.count, 1 },
   method = { options.text, "script" }, metrics = { is_table, false }, options = { is_table, false },
-  preprocess = { is_table, false }, n = { options.maybe(options.count), false },
+  preprocess = { is_table, false }, table = { is_table, false }, n = { options.maybe(options.count), false },
 }
 
 -- What load would refuse.
@@ -118,7 +120,7 @@ end
 runtime.docs["model_file.save"] = [[model_file.save(path, model [, about])
 Writes a Model to one HDF5 file; all ranks call it. An existing file is replaced once the new one is complete. about: task
 ("classify" or "regress"), names (of the k columns of scores: classes or targets), best (which lambda), method (its name),
-metrics and options (tables of numbers, texts or lists), preprocess (of preprocess.fit). model.loss and model.calibration are
+metrics and options (tables of numbers, texts or lists), preprocess (of preprocess.fit), table (of read_table). model.loss and model.calibration are
 stored as well.]]
 function model_file.save(path, m, about)
   if options.model(m) then error("model_file.save: a Model expected, got " .. kbcd.type(m), 2) end
@@ -135,7 +137,7 @@ end
 runtime.docs["model_file.load"] = [[model_file.load(path [, options])
 A Model from a file, on any number of ranks: model[l]:predict(X) and model:predict(X) as for an algorithm's model, for data
 before preprocessing; model.best is the position of the best lambda. Also method, task, names, n, d, k, precision,
-preprocess, metrics, options, loss, calibration. options: with (a kernel or a feature map, for a model whose own is written
+preprocess, table, metrics, options, loss, calibration. options: with (a kernel or a feature map, for a model whose own is written
 in Lua). All ranks call it.]]
 function model_file.load(path, given)
   local o = options.read("model_file.load", given or {}, { with = { function(x)

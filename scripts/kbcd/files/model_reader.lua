@@ -2,7 +2,9 @@
 
 local kbcd = require "kbcd"
 local losses = require "kbcd.descent.loss"
+local table_group = require "kbcd.files.table_group"
 local lua_source = require "kbcd.support.lua_source"
+local stand_in = require "kbcd.files.stand_in"
 
 local reader = { format = "kbcd model", version = 2 }
 
@@ -76,10 +78,17 @@ local function read_whole(file, name, rows, cols)
   return all
 end
 
+-- In place of code that was supplied: to read the file without it, with the name and parameters alone (kbcd inspect).
+reader.unsupplied = {}
+
 -- A kernel or map that is written in Lua: `with`, if it is the one that the file names.
 local function supplied(file, group, params, with)
   local name, source = params.name, params.source
   local what = group == "/kernel" and "kernel" or "feature map"
+  if with == reader.unsupplied then
+    if group == "/map" then count(file, "/map", "p", 2 ^ 40) end
+    return stand_in(params)
+  end
   if not with then
     refuse(file.path, "%s: the %s '%s' is written in Lua; supply its code: --with FILE.lua (a file that returns it)", group,
       what, tostring(name))
@@ -241,7 +250,7 @@ local function read(file, with)
     metrics = attributes(file, "/metrics"), options = attributes(file, "/options"),
   }
   m.best = count(file, "/", "best", #m.lambdas)
-  m.preprocess = read_preprocess(file, m.d)
+  m.preprocess, m.table = read_preprocess(file, m.d), table_group.read(file, m.d)
   local names = m.task == "classify" and "/classes" or "/targets"
   m.names = file:has(names) and file:texts(names) or nil
   if m.task == "classify" and not m.names then refuse(path, "/classes is missing") end

@@ -1,6 +1,8 @@
 -- The paper's four figures from the logs of runs (read_log.lua), and two of residuals: each { key, title, caption, script,
 -- data } for gnuplot, or nil if the runs lack the data for it. A run with a λ path is drawn with its best λ.
 
+local run_names = require "kbcd.reports.run_names"
+
 local figures = {}
 
 -- A colour and a mark for each method, in the order of the runs; readable on white and on black.
@@ -8,19 +10,19 @@ local palette = { "#4477aa", "#cc6677", "#228833", "#ee7733", "#aa3377", "#66cce
   "#aa7744", "#8877dd", "#88bb44" }
 local marks = { 7, 5, 9, 13, 11, 6, 4, 8, 12, 10 }
 
--- Quoted for gnuplot: the text must not end the quotes or begin a command.
-local function quotable(text) return (text:gsub("[%c'\"`\\]", "_")) end
-
--- A method's title; of a log without one, its name.
-local function title_of(run)
-  local title = run.settings.title or run.settings.method
-  return quotable(type(title) == "string" and title or run.name)
+-- Quoted for gnuplot: the text must not end the quotes or begin a command, and its braces are not markup.
+local function quotable(text)
+  return (text:gsub("[%c'\"`\\]", "_"):gsub("[{}]", { ["{"] = "(", ["}"] = ")" }):gsub("[_^@&~]", " "))
 end
 
-local function label_of(run)
-  local p = run.settings.p
-  return title_of(run) .. (type(p) == "number" and (", p = %d"):format(p) or "")
+-- As run_names gives them: title is without p.
+local function named(run)
+  if not run.label then run_names{ run } end
+  return run
 end
+local function title_of(run) return quotable(named(run).title) end
+local function label_of(run) return quotable(named(run).label) end
+figures.title_of = title_of
 
 -- The colours of the methods by title, and the numbers of their marks.
 local function colors_of(runs)
@@ -33,7 +35,7 @@ local function colors_of(runs)
   end
   return colors, types
 end
-figures.label_of = label_of
+figures.label_of, figures.colors_of = label_of, colors_of
 
 -- The last block of which this is known, or nil.
 local function last_with(run, what)
@@ -61,6 +63,8 @@ local function error_axis(runs)
 end
 
 local function scaled(run, e) return run.settings.task == "regress" and e or 100 * e end
+
+figures.error_axis, figures.scaled = error_axis, scaled
 
 local function test_error(run, block, best)
   return block.test_error and scaled(run, block.test_error[best]) or nil
@@ -226,11 +230,14 @@ function figures.breakdown(runs)
     local method = title_of(run)
     if not largest[method] or (run.settings.p or 0) > (largest[method].settings.p or 0) then largest[method] = run end
   end
+  local longest = 0
+  for _, run in pairs(largest) do longest = math.max(longest, #label_of(run)) end
+  local slanted = #runs > 5 or longest > 26
   for _, run in ipairs(runs) do
     local row = largest[title_of(run)] == run and breakdown(run)
     if row then
       for i, value in ipairs(row) do row[i] = ("%.6g"):format(value) end
-      rows[#rows + 1] = ('"%s" %s'):format(label_of(run):gsub(", ", #runs > 5 and " " or "\\n"), table.concat(row, " "))
+      rows[#rows + 1] = ('"%s" %s'):format(label_of(run):gsub(", ", slanted and " " or "\\n"), table.concat(row, " "))
     end
   end
   if #rows == 0 then return nil end
@@ -245,7 +252,7 @@ function figures.breakdown(runs)
     script = "set style data histograms\nset style histogram rowstacked\nset boxwidth 0.6\nset style fill solid\n" ..
       "set ylabel 'seconds a block'\nset yrange [0:*]\n" ..
       "set key width 0 maxcols 5\n" ..
-      (#rows > 5 and "set xtics rotate by -40\nset bmargin 12\nset rmargin 9\nplot " or "set bmargin 7\nplot ") ..
+      (slanted and "set xtics rotate by -40\nset bmargin 12\nset rmargin 14\nplot " or "set bmargin 7\nplot ") ..
       table.concat(plots, ", "),
   }
 end

@@ -4,12 +4,13 @@
 local kbcd = require "kbcd"
 
 local terminals = {
-  svg = 'set terminal svg size 680,500 dynamic enhanced font "sans-serif,16"\n',
+  svg = 'set terminal svg size 520,440 dynamic enhanced font "sans-serif,15"\n',
   png = 'set terminal pngcairo size 1440,960 enhanced font "sans-serif,26" linewidth 2\n',
 }
 
 local style = [[
 set key outside below horizontal samplen 2 width -3
+set xlabel offset 0,0.7
 set border 3 linecolor rgb "#888888"
 set tics nomirror out
 set grid ytics linetype 1 linewidth 0.5 linecolor rgb "#999999"

@@ -1,13 +1,15 @@
--- read_log(path): a run's log (run_log.lua writes it) as { settings, blocks, result, name }.
+-- read_log(path): a run's log (run_log.lua writes it) as { settings, blocks, result, details, name }.
 --
--- settings is the "run" line, blocks the list of "block" lines, result the "end" line or nil for a run that was stopped. A
--- last line that was cut off, as a killed run leaves it, is skipped; anything else that is not a log is an error.
+-- settings is the "run" line, blocks the list of "block" lines, result the "end" line or nil for a run that was stopped,
+-- details the "details" line (log_details.lua) or nil. A last line that was cut off, as a killed run leaves it, is skipped;
+-- anything else that is not a log is an error.
 
 local runtime = require "kbcd.runtime"
 
 runtime.docs.read_log = [[read_log(path)
 The log of a run, which run_log wrote: settings (the "run" line), blocks (a list of the "block" lines), result (the "end"
-line, or nil for a run that was stopped), name. A last line that was cut off is skipped.]]
+line, or nil for a run that was stopped), details (the "details" line, or nil), name. A last line that was cut off is
+skipped.]]
 
 local function log_error(path, line, message, ...)
   error(("%s, line %d: %s"):format(path, line, message:format(...)), 0)
@@ -34,7 +36,10 @@ return function(path)
       end
       log.blocks[#log.blocks + 1] = entry
     elseif entry and entry.type == "end" then log.result = entry
-    elseif entry then log_error(path, number, "type 'run', 'block' or 'end' expected, got '%s'", tostring(entry.type)) end
+    elseif entry and entry.type == "details" then log.details = entry
+    elseif entry then
+      log_error(path, number, "type 'run', 'block', 'end' or 'details' expected, got '%s'", tostring(entry.type))
+    end
   end
   if not log.settings then error(("%s: no line of type 'run'; is it a log of kbcd train or compare?"):format(path), 0) end
   if #log.blocks == 0 then error(("%s: the run has no blocks yet"):format(path), 0) end

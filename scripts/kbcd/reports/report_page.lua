@@ -1,6 +1,8 @@
--- report_page(runs, svg_of): one self-contained HTML page of runs: the figures inline, the final table, settings, versions.
+-- report_page(runs, title, svg_of): one self-contained HTML page of runs: the figures inline, the final table, settings,
+-- versions.
 
 local figures = require "kbcd.reports.figures"
+local pictures = require "kbcd.reports.pictures"
 
 local style = [[
 :root { color-scheme: light dark; --ink: #222; --paper: #fcfcfa; --soft: #667; --rule: #ddd; --card: #fff; }
@@ -21,7 +23,14 @@ figcaption { font-size: .9rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .9rem .3rem 0; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; } tr.best td { font-weight: 600; }
-td.bar { width: 20rem; } td.bar i { display: block; height: .8rem; background: #4477aa; }
+td.bar { width: 20rem; min-width: 4rem; } figure svg text.on { fill: #fff; } figure.confusion svg { max-height: 34rem; }
+@media (max-width: 36rem) {
+  body { padding: .8rem .5rem 2rem; } figure, section { padding: .7rem; } .wide { display: none; }
+  table { width: 100%; font-size: .85rem; } th, td { padding: .3rem .4rem .3rem 0; }
+  td:first-child { white-space: normal; overflow-wrap: break-word; }
+  table.settings td { display: block; text-align: left; } table.settings td:first-child { border: 0; font-weight: 600; }
+}
+table.runs td:first-child { white-space: normal; } td.bar i { display: block; height: .8rem; background: #4477aa; }
 td.own { text-align: left; white-space: normal; color: var(--soft); font-size: .85rem; }
 pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; color: var(--soft); }
 ]]
@@ -49,12 +58,13 @@ local function final_table(runs)
     local last, e = run.blocks[#run.blocks], final_error(run)
     local shown = not e and "–" or run.settings.task == "regress" and ("%.4g"):format(e) or ("%.2f%%"):format(100 * e)
     local best = figures.best_of(run)
-    rows[i] = ("<tr%s><td>%s</td><td>%d</td><td>%s</td><td>%s</td><td>%s</td><td>%.1f</td></tr>"):format(
-      e == least and ' class="best"' or "", escape(figures.label_of(run)), last.epoch,
-      escape(best and (run.settings.lambda or run.settings.lambdas or {})[best] or "–"), shown,
-      final_residual(run), last.seconds)
+    local lambda = best and (run.settings.lambda or run.settings.lambdas or {})[best]
+    rows[i] = ("<tr%s><td>%s</td><td>%s</td><td>%s</td><td>%d</td><td class='wide'>%s</td><td>%.1f</td></tr>"):format(
+      e == least and ' class="best"' or "", escape(run.label), shown,
+      escape(tonumber(lambda) and ("%g"):format(lambda) or "–"), last.epoch, final_residual(run), last.seconds)
   end
-  return "<table><tr><th>run</th><th>epochs</th><th>λ</th><th>test error</th><th>residual</th><th>seconds</th></tr>" ..
+  return "<table class='runs'><tr><th>run</th><th>error</th><th>λ</th><th>epochs</th><th class='wide'>residual</th>" ..
+    "<th>seconds</th></tr>" ..
     table.concat(rows, "\n") .. "</table>"
 end
 
@@ -105,30 +115,38 @@ local function settings_section(runs)
   end
   local shared = {}
   for i = 1, #common / #runs do shared[i] = common[i] end
-  return ("<h2>Settings</h2><pre>%s</pre><table>%s</table>"):format(escape(table.concat(shared, "   ")),
+  return ("<h2>Settings</h2><pre>%s</pre><table class='settings'>%s</table>"):format(escape(table.concat(shared, "   ")),
     table.concat(parts, "\n"))
 end
 
-return function(runs, title, svg_of)
+-- All that the runs have data for, in the order of the page.
+local function all_figures(runs)
+  local list = {}
+  for _, from in ipairs{ figures, pictures } do
+    for _, key in ipairs(from.all) do list[#list + 1] = from[key](runs, escape) or nil end
+  end
+  return list
+end
+
+local function page(_, runs, title, svg_of)
   local parts = {}
-  for _, key in ipairs(figures.all) do
-    local figure = figures[key](runs)
-    if figure then
-      local svg = svg_of(figure):gsub("^.-(<svg)", "%1")
-      parts[#parts + 1] = ("<figure><h2>%s</h2>%s<figcaption>%s</figcaption></figure>"):format(
-        escape(figure.title), svg, escape(figure.caption))
-    end
+  for i, figure in ipairs(all_figures(runs)) do
+    local svg = svg_of(figure):gsub("^.-(<svg)", "%1")
+    parts[i] = ("<figure class='%s'><h2>%s</h2>%s<figcaption>%s</figcaption></figure>"):format(figure.key,
+      escape(figure.title), svg, escape(figure.caption))
   end
   return ([[<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>%s</title><style>%s</style></head><body>
-<h1>%s</h1><p class="lead">%d runs</p>
+<h1>%s</h1><p class="lead">%d run%s</p>
 <section>%s</section>
 <div class="figures">%s</div>
 %s
 <section>%s</section>
 <section><h2>Versions</h2><pre>%s</pre></section>
 </body></html>
-]]):format(escape(title), style, escape(title), #runs, final_table(runs), table.concat(parts, "\n"), columns_section(runs),
-    settings_section(runs), escape(runs[1].settings.versions or ""))
+]]):format(escape(title), style, escape(title), #runs, #runs == 1 and "" or "s", final_table(runs), table.concat(parts,
+"\n"), columns_section(runs),     settings_section(runs), escape(runs[1].settings.versions or ""))
 end
+
+return setmetatable({ figures = all_figures }, { __call = page })

@@ -6,7 +6,8 @@
 --   {"type":"block", "epoch":…, "block":…, "blocks":…, "epoch_end":…, "seconds":…, "primitives":{name:seconds,…}, "p":…,
 --    "residual":[…], "residual_before":[…], "test_error":[…], "held_out_error":[…], "own_error":[…],
 --    "cached_bytes":…}                                                                                   one a block
---   {"type":"end", "seconds":…, "best":…, "test_error":[…], "held_out_error":[…], "columns":[{"name":…,"weight":…},…]}   last
+--   {"type":"end", "seconds":…, "best":…, "test_error":[…], "held_out_error":[…], "columns":[{"name":…,"weight":…},…]}
+--   {"type":"details", …}                                     after it, of the commands: log_details.lua describes it
 --
 -- "residual" is |Y − (K + nλI) α| / |Y| of the equations of a model of all rows, estimated from some rows at the end of each
 -- epoch unless the method keeps it; of other models, what is left of the targets. "residual_before" is that of the blocks so

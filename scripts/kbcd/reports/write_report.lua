@@ -5,7 +5,7 @@ local kbcd = require "kbcd"
 local gnuplot = require "kbcd.reports.gnuplot"
 local report_page = require "kbcd.reports.report_page"
 local runtime = require "kbcd.runtime"
-local figures = require "kbcd.reports.figures"
+local run_names = require "kbcd.reports.run_names"
 
 runtime.docs.write_report = [[write_report(logs, options)
 One HTML page from a list of log files. options: output, title, svg and png (prefixes of files for the figures alone).]]
@@ -13,10 +13,10 @@ One HTML page from a list of log files. options: output, title, svg and png (pre
 return function(logs, o)
   local runs = {}
   for i, path in ipairs(logs) do runs[i] = kbcd.read_log(path) end
+  run_names(runs)
   -- Methods without p first; those of one method together.
   local function key(run)
-    local title = tostring(run.settings.title or run.settings.method or run.name)
-    return run.settings.p and 1 or 0, title, tonumber(run.settings.p) or 0
+    return run.settings.p and 1 or 0, run.title, tonumber(run.settings.p) or 0
   end
   table.sort(runs, function(a, b)
     local has_a, title_a, p_a = key(a)
@@ -26,15 +26,18 @@ return function(logs, o)
     return p_a < p_b
   end)
   local page = report_page(runs, o.title or "kbcd report", function(figure)
-    return gnuplot(figure.script, figure.data, "svg")
+    return figure.svg or gnuplot(figure.script, figure.data, "svg")
   end)
   kbcd.output_file.write_text(o.output, page)
   print("wrote " .. o.output)
   for _, format in ipairs{ "svg", "png" } do
-    for _, name in ipairs(o[format] and figures.all or {}) do
-      local figure = figures[name](runs)
-      if figure then
-        print("wrote " .. gnuplot(figure.script, figure.data, format, ("%s-%s.%s"):format(o[format], name, format)))
+    for _, figure in ipairs(o[format] and report_page.figures(runs) or {}) do
+      local path = ("%s-%s.%s"):format(o[format], figure.key, format)
+      if not figure.svg then
+        print("wrote " .. gnuplot(figure.script, figure.data, format, path))
+      elseif format == "svg" then
+        kbcd.output_file.write_text(path, figure.svg)
+        print("wrote " .. path)
       end
     end
   end

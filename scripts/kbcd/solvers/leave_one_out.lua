@@ -5,6 +5,9 @@
 --
 -- and of the full kernel, with A = K + nλ I and α = A⁻¹Y, it is α_i / (A⁻¹)_ii. One eigendecomposition, ZᵀZ = U S Uᵀ or
 -- K = U S Uᵀ, serves all λ: h_i = Σ_j (ZU)_ij² / (s_j + nλ), and (A⁻¹)_ii = Σ_j U_ij² / (s_j + nλ).
+--
+-- With weights w of the rows it is all this of √w_i z_i and √w_i y_i, or of √w_i K_ij √w_j, and its residuals are √w_i times
+-- those of the rows.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -15,12 +18,12 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 runtime.docs.leave_one_out = [[leave_one_out(X, Y, { lambda, kernel [, centers] }) or leave_one_out(X, Y, { lambda, map })
 The scores of each row by the least-squares model of all other rows, in closed form: of the full kernel, of Nystrom with
 `centers` (an Index of rows), or of random features. Y: this rank's rows of the targets, or a DataSet. lambda: a number or a
-list. All ranks call it. Gives result.scores[l] and result.residuals[l] = Y - scores of each lambda, this rank's rows x k,
-and result.leverages, this rank's rows x L: h_i = d f(x_i) / d y_i; and result.coefficients of the models of all rows, k
-columns for each lambda: this rank's rows of the full kernel, all rows of centres or features.
-The ridge is n lambda also without the row, and centres stay: a centre's own row is left out of the sum of squares, not of
-the centres. It costs n p^2 + p^3 for all lambdas; of the full kernel n^3, with three n x n matrices on every rank.]]
-
+list. weights: of the rows, as of an algorithm. All ranks call it. Gives result.scores[l] and result.residuals[l] = Y -
+scores of each lambda, this rank's rows x k, and result.leverages, this rank's rows x L: h_i = d f(x_i) / d y_i; and
+result.coefficients of the models of all rows, k columns for each lambda: this rank's rows of the full kernel, all rows of
+centres or features. The ridge is n lambda also without the row, and centres stay: a centre's own row is left out of the sum
+of squares, not of the centres. It costs n p^2 + p^3 for all lambdas; of the full kernel n^3, with three n x n matrices on
+every rank.]]
 local rows_at_once = 4096
 
 -- 1 / (s_j + nλ_l), and that times the rows of A, side by side for each λ.
@@ -44,13 +47,13 @@ local function result_of(Y, residuals, leverages, coefficients)
   return { residuals = list, scores = scores, leverages = leverages, coefficients = coefficients }
 end
 
-local function full(X, Y, kernel, list)
+local function full(X, Y, kernel, list, scale)
   local n, k = X.n, Y.ncols
   if 3 * 8 * n ^ 2 > kbcd.memory_budget() then
     error(("leave_one_out: the %d rows take three matrices of %.3g GB on every rank, more than --memory; give centers")
       :format(n, 8 * n ^ 2 / 1e9), 3)
   end
-  local values, U = kbcd.KernelMatrix(X, nil, kernel):square():to("f64"):eig()
+  local values, U = kbcd.KernelMatrix(X, nil, kernel, { scale = scale }):square():to("f64"):eig()
   local R, mine = inverses(values, n, list), U:take(Index.range(X.first, X.first + X.local_n - 1))
   local alpha = mine * each(R, kbcd.allreduce(mine:t() * Y))
   local diagonal, leverages, residuals = mine:clone():square() * R, Matrix.zeros(X.local_n, #list), alpha:clone()
@@ -90,25 +93,35 @@ local function factored(X, Y, p, rows, list)
   return result_of(Y, residuals, leverages, U * W)
 end
 
+local function solved(X, Y, o, list, scale)
+  if not o.map and not o.centers then return full(X, Y, o.kernel, list, scale) end
+  if o.map then
+    local Z = kbcd.RandomFeaturesBlock(X, Index.range(1, o.map.p), o.map, { keep = "none", row_scale = scale })
+    return factored(X, Y, o.map.p, function(first, last) return Z:dense(first, last):to("f64") end, list)
+  end
+  local K = kbcd.KernelBlock(X, o.centers, o.kernel, { keep = "none", row_scale = scale })
+  local C = kbcd.chol(kbcd.KernelBlock(X, o.centers, o.kernel, { keep = "none" }):square():to("f64"), { jitter = true }).lower
+  local result = factored(X, Y, #o.centers, function(first, last)
+    return C:trsolve(K:dense(first, last):to("f64"):t()):t():clone()
+  end, list)
+  result.coefficients = C:trsolve(result.coefficients, { transpose = true })  -- f = K C⁻ᵀ w
+  return result
+end
+
 return function(X, Y, given)
   Y = targets("leave_one_out", X, Y)
   local o = options.read("leave_one_out", given, {
     lambda = { options.lambda }, kernel = { options.maybe(options.kernel), false },
     map = { options.maybe(options.map), false }, centers = { options.maybe(options.index), false },
+    weights = { options.maybe(options.matrix), false },
   })
   if (o.kernel and true) == (o.map and true) then error("leave_one_out: a kernel or a map expected, and not both", 2) end
   if o.map and o.centers then error("leave_one_out: centers are for a kernel, not for a map", 2) end
   local list = type(o.lambda) == "table" and o.lambda or { o.lambda }
-  if not o.map and not o.centers then return full(X, Y, o.kernel, list) end
-  if o.map then
-    local Z = kbcd.RandomFeaturesBlock(X, Index.range(1, o.map.p), o.map, { keep = "none" })
-    return factored(X, Y, o.map.p, function(first, last) return Z:dense(first, last):to("f64") end, list)
-  end
-  local K = kbcd.KernelBlock(X, o.centers, o.kernel, { keep = "none" })
-  local C = kbcd.chol(K:square():to("f64"), { jitter = true }).lower
-  local result = factored(X, Y, #o.centers, function(first, last)
-    return C:trsolve(K:dense(first, last):to("f64"):t()):t():clone()
-  end, list)
-  result.coefficients = C:trsolve(result.coefficients, { transpose = true })  -- f = K C⁻ᵀ w
+  if not o.weights then return solved(X, Y, o, list) end
+  local scale = o.weights:to("f64"):clone():sqrt()
+  local result = solved(X, Y:clone():cmul(scale), o, list, scale)
+  for l, R in ipairs(result.residuals) do result.scores[l] = Y - R:cdiv(scale) end
+  if not o.map and not o.centers then result.coefficients:cmul(scale) end
   return result
 end

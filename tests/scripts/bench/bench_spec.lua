@@ -1,4 +1,5 @@
 -- ranks: 1
+-- alone
 -- bench: its formulas by hand, its rounds with a clock that is made up, and the whole command at tiny sizes. No speeds.
 
 local cjson = require "cjson"

@@ -25,13 +25,14 @@ write_rows("t.csv", 1, n, value); write_rows("tt.csv", n + 1, n + m, value)
 write_rows("y.csv", 1, n, class)
 
 local function log(path)
-  local entries = { run = {}, block = {}, ["end"] = {} }
+  local entries = { run = {}, block = {}, ["end"] = {}, details = {} }
   for line in io.lines(shell.tmp .. "/" .. path) do
     local entry = cjson.decode(line)
     table.insert(entries[entry.type], entry)
   end
   equal(#entries.run, 1, path .. ": lines of settings")
   equal(#entries["end"], 1, path .. ": lines of results")
+  equal(#entries.details, 1, path .. ": lines of details")
   return entries.run[1], entries.block, entries["end"][1]
 end
 

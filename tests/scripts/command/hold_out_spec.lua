@@ -13,14 +13,19 @@ local Matrix, Index, DataSet = kbcd.Matrix, kbcd.Index, kbcd.DataSet
 local lambdas = { 10, 1e-3, 1e-9 }
 local data = { X = Matrix(points.X):rows(1, n), t = Matrix(points.t):rows(1, n) }
 
+-- Targets of mean 0 and variance 1, as a run is trained on them; and their deviations.
+local centred = data.t:clone():sub(data.t:sum(1):scale(1 / n))
+local deviation = centred:clone():square():sum(1):scale(1 / n):sqrt()
+centred:cdiv(deviation)
+
 -- The RMSE of the scores of each row without it, of features F with penalty M.
 local function rmse(F, M, lambda)
   local sum = 0
   for i = 1, n do
     local others = Index.range(1, n):without(Index{ i })
     local rest = F:take(others)
-    local w = kbcd.local_solve(rest:t() * rest + M * (n * lambda), rest:t() * data.t:take(others), { jitter = true })
-    sum = sum + (F:rows(i, i) * w - data.t:rows(i, i)):norm() ^ 2
+    local w = kbcd.local_solve(rest:t() * rest + M * (n * lambda), rest:t() * centred:take(others), { jitter = true })
+    sum = sum + (F:rows(i, i) * w - centred:rows(i, i)):cmul(deviation):norm() ^ 2
   end
   return math.sqrt(sum / (n * data.t.ncols))
 end

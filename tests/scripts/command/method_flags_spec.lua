@@ -23,7 +23,7 @@ end)
 ]]):format(name, name, declared, setup or ""))
 end
 local function train(name)
-  return "kbcd train " .. data .. "--model m.h5 --quiet --lambda 1e-2 --method ./" .. name .. ".lua "
+  return "kbcd train " .. data .. "--model m.h5 --quiet --no-refit --lambda 1e-2 --method ./" .. name .. ".lua "
 end
 
 test("an option with the name of a command's flag gets the method's name before it, in every command", function()

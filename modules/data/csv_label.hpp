@@ -1,0 +1,27 @@
+// The label of a row of CSV: a number, or the name of a class.
+#pragma once
+
+#include "modules/data/cells.hpp"
+#include "modules/data/class_names.hpp"
+#include "modules/data/csv_fields.hpp"
+
+namespace kbcd {
+
+// Whether a column of labels that begins so holds names.
+inline bool holds_names(std::string_view first) {
+  return !is_missing_label(first) && !whole_number_text(first) && !is_failed_number(first);
+}
+
+// alone: it is the only column of labels.
+inline double read_label(const Fields& fields, Int column, bool names_expected, bool alone, ClassNames& names) {
+  auto text = fields.last()[column];
+  if (is_missing_label(trimmed(text)))
+    fields.bad(column, "a label expected, {}; remove such rows, or predict them with the model of the others",
+               text.empty() ? "the field is empty" : fmt::format("{} stands for a missing value", shown(text)));
+  if (names_expected) return static_cast<double>(names.number(fields.name(column)));
+  if (alone && !whole_number_text(text))
+    fields.bad(column, "a finite number expected as label, as in the first row, got {}", shown(text));
+  return fields.number(column);
+}
+
+}  // namespace kbcd

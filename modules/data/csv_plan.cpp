@@ -1,0 +1,175 @@
+#include "modules/data/csv_plan.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "modules/data/cells.hpp"
+#include "modules/data/csv_fields.hpp"
+#include "modules/data/csv_header.hpp"
+
+namespace kbcd {
+namespace {
+
+constexpr std::size_t lines_looked_at = 20;
+
+struct Line {
+  std::string text;
+  TextPlace behind;
+};
+
+std::vector<Line> first_rows(const NextLine& next) {
+  std::vector<Line> rows;
+  Int number = 0, offset = 0;
+  for (std::string_view line; rows.size() < lines_looked_at && next(line, offset);) {
+    ++number;
+    if (is_csv_row(line)) rows.push_back({std::string(line), {offset, number}});
+  }
+  return rows;
+}
+
+Int count_outside_quotes(std::string_view line, char delimiter) {
+  bool quoted = false;
+  Int count = 0;
+  for (char c : line) {
+    if (c == '"') quoted = !quoted;
+    count += c == delimiter && !quoted;
+  }
+  return count;
+}
+
+// Lines above the table that begin with #, % or | and have other fields than what follows.
+std::size_t comments(const std::vector<Line>& rows) {
+  std::size_t count = 0;
+  for (; count + 1 < rows.size(); ++count) {
+    std::string_view line = rows[count].text, below = rows[count + 1].text;
+    bool marked = std::string_view("#%|").find(line[0]) != std::string_view::npos;
+    char delimiter = csv_delimiter(below);
+    if (!marked || count_outside_quotes(line, delimiter) == count_outside_quotes(below, delimiter)) break;
+  }
+  return count;
+}
+
+// Rows without other delimiters that blanks divide into equally many fields, one of them a number.
+bool blanks_separate(const std::vector<Line>& rows, const std::string& path) {
+  std::size_t columns = 0;
+  bool number = false;
+  for (auto& row : rows) {
+    if (row.text.find_first_of(",;|\t\"") != std::string::npos) return false;
+    Fields fields(path, ' ');
+    auto& found = fields.of(row.text, row.behind.lines);
+    if (columns == 0) columns = found.size();
+    if (found.size() != columns || columns < 2) return false;
+    number = std::any_of(found.begin(), found.end(), [](auto text) { return whole_number_text(text).has_value(); });
+  }
+  return number;
+}
+
+bool has_most(const std::vector<std::string>& names, const std::vector<std::string>& of) {
+  auto has = [&](auto& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  auto found = std::count_if(of.begin(), of.end(), has);
+  return !of.empty() && 2 * found >= static_cast<Int>(of.size());
+}
+
+// Dates and words such as yes, below what is neither, show a header as numbers do.
+bool names_stand_over(const std::vector<std::string_view>& first, std::vector<std::string_view> second,
+                      const std::string& path, Int line) {
+  auto typed = [](std::string_view text) { return date_of(text) || boolean_of(text); };
+  for (std::size_t j = 0; j < std::min(first.size(), second.size()); ++j)
+    if (typed(second[j]) && !typed(first[j])) second[j] = "0";
+  return looks_like_header(first, second, path, line);
+}
+
+bool any_number(const std::vector<std::string_view>& fields) {
+  return std::any_of(fields.begin(), fields.end(), [](auto text) { return whole_number_text(text).has_value(); });
+}
+
+bool has_header(const std::vector<Line>& rows, const CsvPlan& plan, const Fields& first,
+                const std::vector<std::string_view>& fields, const CsvLook& look, const std::string& path) {
+  if (look.header) return *look.header;
+  std::vector<std::string> names;
+  if (!look.names.empty())
+    for (Int j = 0; j < plan.columns; ++j) names.push_back(first.name(j));
+  if (has_most(names, look.names)) return true;
+  bool words = !any_number(fields), typed = !words;
+  for (std::size_t i = 1; i < rows.size() && (i == 1 || words); ++i) {
+    Fields below(path, plan.delimiter);
+    auto& row = below.of(rows[i].text, rows[i].behind.lines);
+    if (names_stand_over(fields, row, path, rows[0].behind.lines)) return true;
+    typed = typed || any_number(row) || std::any_of(row.begin(), row.end(), [](auto text) { return date_of(text); });
+  }
+  require(!look.table || typed || rows.size() > 1, "{}: one line of names and no rows below it", path);
+  require(!look.table || typed,
+          "{}: every column holds text, so that the look of line {} does not tell whether it names the columns; say it "
+          "with header = true or false (--header yes or --header no)",
+          path, rows[0].behind.lines);
+  return false;
+}
+
+}  // namespace
+
+bool is_csv_row(std::string_view line) {
+  return line.find_first_not_of(' ') != line.npos;
+}
+
+char csv_delimiter(std::string_view line) {
+  char best = ',';
+  for (char delimiter : {'\t', ';', '|'})
+    if (count_outside_quotes(line, delimiter) > count_outside_quotes(line, best)) best = delimiter;
+  return best;
+}
+
+CsvPlan csv_plan(const std::string& path, const NextLine& next, const CsvLook& look) {
+  auto rows = first_rows(next);
+  require(!rows.empty(), "{}: at least one row expected, the file has none", path);
+  CsvPlan plan;
+  if (std::size_t above = comments(rows)) {
+    plan.start = rows[above - 1].behind;
+    rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(above));
+  }
+  plan.delimiter = !look.one_column && blanks_separate(rows, path) ? ' ' : csv_delimiter(rows[0].text);
+  Fields first(path, plan.delimiter);
+  auto& fields = first.of(rows[0].text, rows[0].behind.lines);
+  plan.columns = static_cast<Int>(fields.size());
+  if (has_header(rows, plan, first, fields, look, path)) {
+    require(rows.size() > 1, "{}: at least one row expected below the header, the file has none", path);
+    plan.start = rows[0].behind;
+    for (Int j = 0; j < plan.columns; ++j) plan.names.push_back(first.name(j));
+    first.of(rows[1].text, rows[1].behind.lines);
+  }
+  plan.row.assign(fields.begin(), fields.end());
+  return plan;
+}
+
+CsvPlan csv_plan(const std::string& path, const CsvLook& look) {
+  LineReader lines(path);
+  auto next = [&](std::string_view& line, Int& offset) {
+    bool more = lines.next(line);
+    offset = lines.offset();
+    return more;
+  };
+  return csv_plan(path, next, look);
+}
+
+Int csv_column(const ColumnName& wanted, const CsvPlan& plan, const std::string& path, const char* option) {
+  if (auto* number = std::get_if<Int>(&wanted)) {
+    require(*number >= 0 && *number < plan.columns, "{}: {}: a column in 1..{} expected, got {}", path, option,
+            plan.columns, *number + 1);
+    return *number;
+  }
+  auto& name = std::get<std::string>(wanted);
+  require(!plan.names.empty(),
+          "{}: {} '{}' is the name of a column, but the file has no header; give its number, or header = true "
+          "(--header yes)",
+          path, option, name);
+  auto found = std::count(plan.names.begin(), plan.names.end(), name);
+  require(found == 1, "{}: {}: {} column is named '{}'; the header has {}", path, option,
+          found ? "more than one" : "no", name, fmt::join(plan.names, ", "));
+  return std::find(plan.names.begin(), plan.names.end(), name) - plan.names.begin();
+}
+
+void add_names(std::vector<std::string>& names, const std::optional<std::vector<ColumnName>>& columns) {
+  for (auto& column : columns.value_or(std::vector<ColumnName>{}))
+    if (auto* name = std::get_if<std::string>(&column)) names.push_back(*name);
+}
+
+}  // namespace kbcd
