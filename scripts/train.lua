@@ -14,7 +14,9 @@ local log_details = require "kbcd.reports.log_details"
 local run_table = require "kbcd.reports.run_table"
 local leave_one_out_errors = require "kbcd.command.leave_one_out_errors"
 local runtime = require "kbcd.runtime"
-local types = kbcd.argument_types
+local types, scoring = kbcd.argument_types, kbcd.scoring
+
+local most_extended = 2  -- runs beyond the edge of a path of λ
 
 local parser = kbcd.arguments("train", "Trains a model on files and writes it to one HDF5 file.")
 arguments.add_data(parser)
@@ -98,7 +100,111 @@ local function say_why_it_ends(say, last, measure, best)
   end
 end
 
-local function main()
+-- The rows, the task and the settings of a run, in a few lines.
+local function describe(say, data, s, found, notes)
+  local X, held, test = data.X, data.held, data.test ~= data.held and data.test or nil
+  say("%s: %d rows of %d numbers, %s; %s", data.source, X.n, X.d,
+    data.task == "classify" and data.k .. " classes" or data.k .. (data.k == 1 and " target" or " targets"),
+    test and held and ("%d rows held out to choose by, %d rows to test, which choose nothing"):format(held.X.n, test.X.n)
+      or held and ("%d rows held out"):format(held.X.n) or test and ("%d rows to test"):format(test.X.n)
+      or "no rows to test")
+  if data.task_reason then say("%s", data.task_reason) end
+  if found then
+    if found.spreads then say("%s", found.spreads) end
+    for _, line in ipairs(found.lines) do say("%s", line) end
+    o.preprocess_chosen = o.preprocess
+  end
+  if data.weights then say("%s", kbcd.row_weights.describe(data.weights)) end
+  if o.preprocess_chosen then notes = ("--%s%s%s"):format(o.preprocess, notes ~= "" and ", " or "", notes) end
+  if notes ~= "" then say("chosen: %s", notes) end
+  say("%s%s%s%s%s, lambda = %s, %s, %d rank%s of %d thread%s", s.method,
+    s.loss.name ~= "squared" and (", %s loss"):format(tostring(s.loss)) or "", s.kernel and ", " .. tostring(s.kernel) or "",
+    s.p and ", p = " .. s.p or "", s.b and ", b = " .. s.b or "", lambda_path.text(s.options.lambda, " "), X.dtype,
+    kbcd.size(), kbcd.size() == 1 and "" or "s", kbcd.threads(), kbcd.threads() == 1 and "" or "s")
+end
+
+-- One run, with a line for each epoch: its last step, and what the log will have of it.
+local function run(say, data, s)
+  local last
+  local function epoch_line(step)
+    local residuals, known = {}, step.residual or step.residual_before
+    for l, r in ipairs(known or {}) do residuals[l] = ("%.2e"):format(r) end
+    local function errors(what, list) return list and ("  %s %s"):format(what, scoring.show(data.task, list)) or "" end
+    say("epoch %d/%d%s%s%s%s%s  %.1f s", step.epoch, step.epochs, step.p and ("  p = %d"):format(step.p) or "",
+      known and ("  residual%s %s"):format(step.residual and "" or " before steps", table.concat(residuals, " ")) or "",
+      errors("train", step.train_error), errors("held-out", step.held_out_error),
+      errors("test", data.test ~= data.held and step.test_error or nil), step.seconds)
+  end
+  local steps, details, checkpoint = kbcd.fit(data, s), log_details(), s.checkpoint
+  local resumed = checkpoint and checkpoint.resumed
+  if resumed then say("resumes from %s, after block %d of epoch %d", checkpoint.path, resumed.block, resumed.epoch) end
+  for step in o.quiet and steps or kbcd.progress(steps) do
+    last = step
+    details.step(step)
+    if step.epoch_end then epoch_line(step) end
+    if step.epoch_end and step.epoch == 1 and step.epochs > 1 then
+      local kept = kbcd.allreduce(runtime.memory.reserved())
+      if kept > 0 then say("kept in memory for the next epochs: %.3g GB of blocks and factors", kept / 1e9) end
+    end
+  end
+  return last, details
+end
+
+-- What λ is chosen by: { errors, measure (their name), best (a place), left_out (leave-one-out errors, or nil), scores (of
+-- the rows that were not trained on, or nil) }.
+local function judge(say, data, s, last)
+  local j = { errors = last.held_out_error, measure = "held-out", scores = last.held_out_scores }
+  if last.own_error then  -- the method has rows of its own to choose by
+    say("lambda is chosen by the method's own error, %.4g", last.own_error[scoring.best(last.own_error)])
+    if not data.held then j.errors, j.measure = last.train_error, "training" end
+  elseif not data.held then
+    local why
+    if s.left_out then
+      j.left_out, j.scores = s.left_out.errors, s.left_out.scores
+    elseif #s.options.lambda > 1 or data.task == "classify" or data.leaves_out then
+      j.left_out, why, j.scores = leave_one_out_errors(data, s, last.model)
+    end
+    if #s.options.lambda == 1 and not data.leaves_out then j.left_out, why = nil, nil end
+    j.errors, j.measure = j.left_out or last.train_error, j.left_out and "leave-one-out" or "training"
+    if j.left_out then say("leave-one-out error of the solution %s", scoring.show(data.task, j.left_out)) end
+    if why then say("lambda is chosen by the training error: %s; --hold-out 0.1 holds rows out", why) end
+  end
+  j.best = scoring.best(last.own_error or j.errors)
+  return j
+end
+
+-- Runs until the best λ of a path that was chosen here is not at an edge of it, or no run is left.
+local function run_path(say, data, s)
+  local last, details = run(say, data, s)
+  local j = judge(say, data, s, last)
+  local free = not (o.lambda or last.own_error or s.left_out) and j.measure ~= "training"
+  for _ = 1, free and most_extended or 0 do
+    local more = lambda_path.further(s.options.lambda, j.errors, j.best)
+    if not more then break end
+    say("the best lambda is at an edge of the path: another run, with lambda = %s", lambda_path.text(more, ", "))
+    last.model = nil  -- its blocks need not stay in memory
+    s.options.lambda, s.checkpoint = more, nil
+    last, details = run(say, data, s)
+    j = judge(say, data, s, last)
+  end
+  local edge = free and lambda_path.edge(s.options.lambda, j.best)
+  if edge then say("%s", edge) end
+  return last, j, details
+end
+
+-- Settings of the run that the model file keeps: numbers, texts and booleans.
+local function stored_options(data, s, epochs)
+  local options = { held_out = data.held_out or 0, data = data.source, weights = o.weights, balance = o.balance }
+  for name, value in pairs(s.options) do
+    if name == "loss" then value = tostring(value) end
+    local kind = kbcd.type(value)
+    if kind == "number" or kind == "string" or kind == "boolean" then options[name] = value end
+  end
+  options.epochs = epochs
+  return options
+end
+
+local function check_files()
   if not o.model then
     o.model = "model.h5"
     local there = io.open(o.model)
@@ -111,8 +217,10 @@ local function main()
   -- A job that was killed while it wrote leaves the checkpoint and the previous one as two names of one file.
   local previous = wants_checkpoint() and o.model .. ".checkpoint.previous" or nil
   kbcd.output_file.check_command(inputs, { ["MODEL.checkpoint.previous"] = previous })
+end
 
-  local scoring = kbcd.scoring
+local function main()
+  check_files()
   local start = o.start and load_model(o.start, o.with)
   o.table = start and start.table
   local data = kbcd.training_data(o)
@@ -130,123 +238,52 @@ local function main()
     local width = s.kernel and kernel_flags.has_width(o)
     checkpoint.settings.width = width and s.kernel.params[width]
   end
-  s.start = start
-  local X, held = data.X, data.held
-  local test = data.test ~= held and data.test or nil
+  s.start, s.log = start, o.log
+  describe(say, data, s, found, notes)
 
-  say("%s: %d rows of %d numbers, %s; %s", data.source, X.n, X.d,
-    data.task == "classify" and data.k .. " classes" or data.k .. (data.k == 1 and " target" or " targets"),
-    test and held and ("%d rows held out to choose by, %d rows to test, which choose nothing"):format(held.X.n, test.X.n)
-      or held and ("%d rows held out"):format(held.X.n) or test and ("%d rows to test"):format(test.X.n)
-      or "no rows to test")
-  if data.task_reason then say("%s", data.task_reason) end
-  if found then
-    if found.spreads then say("%s", found.spreads) end
-    for _, line in ipairs(found.lines) do say("%s", line) end
-    o.preprocess_chosen = o.preprocess
-  end
-  if data.weights then say("%s", kbcd.row_weights.describe(data.weights)) end
-  if o.preprocess_chosen then notes = ("--%s%s%s"):format(o.preprocess, notes ~= "" and ", " or "", notes) end
-  if notes ~= "" then say("chosen: %s", notes) end
-  local lambda_texts = {}
-  for l, lambda in ipairs(s.options.lambda) do lambda_texts[l] = ("%g"):format(lambda) end
-  say("%s%s%s%s%s, lambda = %s, %s, %d rank%s of %d thread%s", s.method,
-    s.loss.name ~= "squared" and (", %s loss"):format(tostring(s.loss)) or "", s.kernel and ", " .. tostring(s.kernel) or "",
-    s.p and ", p = " .. s.p or "", s.b and ", b = " .. s.b or "", table.concat(lambda_texts, " "), X.dtype, kbcd.size(),
-    kbcd.size() == 1 and "" or "s", kbcd.threads(), kbcd.threads() == 1 and "" or "s")
-
-  local function epoch_line(step)
-    local residuals, known = {}, step.residual or step.residual_before
-    for l, r in ipairs(known or {}) do residuals[l] = ("%.2e"):format(r) end
-    local function errors(what, list) return list and ("  %s %s"):format(what, scoring.show(data.task, list)) or "" end
-    say("epoch %d/%d%s%s%s%s%s  %.1f s", step.epoch, step.epochs, step.p and ("  p = %d"):format(step.p) or "",
-      known and ("  residual%s %s"):format(step.residual and "" or " before steps", table.concat(residuals, " ")) or "",
-      errors("train", step.train_error), errors("held-out", step.held_out_error), errors("test", test and step.test_error),
-      step.seconds)
-  end
-
-  local last
-  s.log = o.log
   kbcd.timers.reset()
   local begin = kbcd.now()
-  local steps, details = kbcd.fit(data, s), log_details()
-  local resumed = checkpoint and checkpoint.resumed
-  if resumed then say("resumes from %s, after block %d of epoch %d", checkpoint.path, resumed.block, resumed.epoch) end
-  for step in o.quiet and steps or kbcd.progress(steps) do
-    last = step
-    details.step(step)
-    if step.epoch_end then epoch_line(step) end
-    if step.epoch_end and step.epoch == 1 and step.epochs > 1 then
-      local kept = kbcd.allreduce(runtime.memory.reserved())
-      if kept > 0 then say("kept in memory for the next epochs: %.3g GB of blocks and factors", kept / 1e9) end
-    end
-  end
-
-  local run_lines = o.quiet and {} or run_table.lines(kbcd.now() - begin, X.d)
-  local errors, measure, left_out = last.held_out_error, "held-out", nil
-  local classify, scores = data.task == "classify", last.held_out_scores
-  if last.own_error then  -- the method has rows of its own to choose by
-    say("lambda is chosen by the method's own error, %.4g", last.own_error[scoring.best(last.own_error)])
-    if not held then errors, measure = last.train_error, "training" end
-  elseif not held then
-    local why
-    if s.left_out then
-      left_out, scores = s.left_out.errors, s.left_out.scores
-    elseif #s.options.lambda > 1 or classify or data.leaves_out then
-      left_out, why, scores = leave_one_out_errors(data, s, last.model)
-    end
-    if #s.options.lambda == 1 and not data.leaves_out then left_out, why = nil, nil end
-    errors, measure = left_out or last.train_error, left_out and "leave-one-out" or "training"
-    if left_out then say("leave-one-out error of the solution %s", scoring.show(data.task, left_out)) end
-    if why then say("lambda is chosen by the training error: %s; --hold-out 0.1 holds rows out", why) end
-  end
-  local best = scoring.best(last.own_error or errors)
-  local probabilities = classify and add_probabilities(last.model, best, scores, held or data,
-    held and measure or "leave-one-out")
+  local last, j, details = run_path(say, data, s)
+  local run_lines = o.quiet and {} or run_table.lines(kbcd.now() - begin, data.X.d)
+  local held, best, classify = data.held, j.best, data.task == "classify"
+  local test = data.test ~= held and data.test or nil
+  local probabilities = classify and add_probabilities(last.model, best, j.scores, held or data,
+    held and j.measure or "leave-one-out")
   say_why_it_ends(say, last, held and "held-out error" or last.residual and "residual" or "change of the model", best)
 
-  local seen, rows = held and last.held_out_scores or left_out and scores or nil, held and "held-out" or "leave-one-out"
-  local tests = test and last.test_scores
-  details.write(o.log, data, last.model, best, (tests or seen or {})[best], tests and test or held or data,
-    tests and "test" or rows)
-
-  if #errors > 1 and not o.lambda and not last.own_error and not s.left_out then
-    local edge = lambda_path.edge(s.options.lambda, best)
-    if edge then say("%s", edge) end
-  end
-  local judged = errors[best]
-  local final, of, place, refitted = last, data, best, held and data.whole and not o.no_refit and not o.start and
-    not last.own_error
+  local final, of, place = last, data, best
+  local refitted = held and data.whole and not o.no_refit and not o.start and not last.own_error
   if refitted then
     final, s, of = refit(data, s, last, best, o.lambda)
     place = o.lambda and best or 1
     say("fitted to all %d rows again, %d of which were held out to choose", of.X.n, held.X.n)
   end
-
-  local options = { held_out = data.held_out or 0, data = data.source, weights = o.weights, balance = o.balance }
-  for name, value in pairs(s.options) do
-    if name == "loss" then value = tostring(value) end
-    local kind = kbcd.type(value)
-    if kind == "number" or kind == "string" or kind == "boolean" then options[name] = value end
+  local seen, rows = (held or j.left_out) and j.scores or nil, held and "held-out" or "leave-one-out"
+  if test and final.test_scores then
+    details.write(o.log, data, final.model, place, final.test_scores[place], test, "test")
+  else
+    details.write(o.log, data, final.model, place, seen and seen[best], held or data, rows)
   end
-  options.epochs = last.epoch
+
   local function kept(list) return list and #list ~= #s.options.lambda and { list[best] } or list end
   local test_error = test and final.test_error or kept(last.test_error)
   kbcd.fit.finish(of, s, final.model):save(o.model, {
     method = s.method, task = data.task, best = place, preprocess = data.preprocess, names = data.names or data.targets,
-    table = data.table, options = options,
+    table = data.table, options = stored_options(data, s, last.epoch),
     metrics = { train_error = final.train_error, test_error = test_error, held_out_error = kept(last.held_out_error),
-      leave_one_out_error = left_out, own_error = last.own_error, residual = final.residual,
+      leave_one_out_error = j.left_out, own_error = last.own_error, residual = final.residual,
       seconds = last.seconds + (refitted and final.seconds or 0) },
   })
   if checkpoint then checkpoint:remove() end
+
   local what = data.task == "regress" and s.loss.name ~= "squared" and "loss" or "error"
   local function shown(whose, e) return ("%s %s %s"):format(whose, what, scoring.show(data.task, { e })) end
-  local texts = { shown(measure, judged) }
-  if test then table.insert(texts, measure == "training" and 1 or 2, shown("test", test_error[place])) end
+  local texts = { shown(j.measure, j.errors[best]) }
+  if test then table.insert(texts, j.measure == "training" and 1 or 2, shown("test", test_error[place])) end
   say("%s: best lambda = %g, %s%s", o.model, s.options.lambda[place], table.concat(texts, ", "),
-    refitted and (" (held-out: of the model of %d rows)"):format(X.n) or "")
-  local warning = what == "error" and not data.weights and baseline.warning(data.task, judged, held and held.y or data.y)
+    refitted and (" (held-out: of the model of %d rows)"):format(data.X.n) or "")
+  local warning = what == "error" and not data.weights and
+    baseline.warning(data.task, j.errors[best], held and held.y or data.y)
   if warning then say("%s", warning) end
   if seen then say_metrics(say, rows, data.task, seen[best], held or data) end
   if test and final.test_scores then say_metrics(say, "test", data.task, final.test_scores[place], test) end

@@ -160,7 +160,7 @@ class Model:
     def _read_preprocess(self, file):
         group = file.get("preprocess")
         self._kind = _text(group.attrs["kind"]) if group is not None and "kind" in group.attrs else None
-        if self._kind not in (None, "standardize", "scale01", "unit-norm"):
+        if self._kind not in (None, "standardize", "standardize-numbers", "scale01", "unit-norm"):
             raise self._unsupported(f"the preprocessing '{self._kind}'")
         if self._kind and self._kind != "unit-norm":
             self._shift, self._scale = (group[name][:].astype(np.float64) for name in ("shift", "scale"))

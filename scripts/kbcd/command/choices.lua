@@ -8,6 +8,7 @@ local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local kernel_flags = require "kbcd.command.kernel_flags"
 local loss_flags = require "kbcd.command.loss_flags"
+local lambda_path = require "kbcd.command.lambda_path"
 local map_flags = require "kbcd.command.map_flags"
 local metric = require "kbcd.data.metric"
 local complete = require("kbcd.descent.options").completed
@@ -88,9 +89,7 @@ return function(o, data, algorithm, given, reason)
   elseif not options.lambda then
     options.lambda = o.path or { 1e-4, 1e-5, 1e-6, 1e-7 }
     if schema.jitter and options.jitter == nil then options.jitter = "auto" end
-    local texts = {}
-    for l, lambda in ipairs(options.lambda) do texts[l] = ("%g"):format(lambda) end
-    chosen("lambda = %s%s", table.concat(texts, ", "), schema.jitter and ", with jitter" or "")
+    chosen("lambda = %s%s", lambda_path.text(options.lambda, ", "), schema.jitter and ", with jitter" or "")
   end
   local count, fits = s.p or X.n, false
   if schema.b then

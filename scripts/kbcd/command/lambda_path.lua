@@ -4,6 +4,9 @@
 --                                            best of all decades, and s.left_out its { errors, scores }
 --     lambda_path.edge(list, best)           a text, if the best of a list is at an edge of it; else nil
 --     lambda_path.beyond(list, best)         the next λ beyond that edge, or nil at a bound or within the list
+--     lambda_path.further(list, errors, best)  a path from the best to some λ beyond that edge; nil where beyond is, or where
+--                                            the error does not change at the edge
+--     lambda_path.text(list, separator)      the numbers
 
 local leave_one_out_errors = require "kbcd.command.leave_one_out_errors"
 local scoring = require "kbcd.data.scoring"
@@ -25,6 +28,33 @@ function lambda_path.beyond(list, best)
   local next_one = edge and tonumber(("%.3g"):format(list[best] * (edge == "smallest" and 0.1 or 10)))
   if not edge or next_one < lambda_path.least or next_one > lambda_path.most then return nil end
   return next_one
+end
+
+local steps_beyond = 3
+
+-- The largest first, as all paths are.
+function lambda_path.further(list, errors, best)
+  local next_one = lambda_path.beyond(list, best)
+  if not next_one then return nil end
+  local nearest, neighbour = math.huge, nil  -- the nearest λ within the path, and its error
+  for l, lambda in ipairs(list) do
+    local distance = math.abs(math.log(lambda / list[best]))
+    if l ~= best and distance < nearest then nearest, neighbour = distance, errors[l] end
+  end
+  if errors[best] >= 0.999 * neighbour then return nil end
+  local more, at = { list[best] }, { list[best] }
+  while next_one and #more <= steps_beyond do
+    more[#more + 1], at = next_one, { at[#at], next_one }
+    next_one = lambda_path.beyond(at, 2)
+  end
+  table.sort(more, function(a, b) return a > b end)
+  return more
+end
+
+function lambda_path.text(list, separator)
+  local texts = {}
+  for l, lambda in ipairs(list) do texts[l] = ("%g"):format(lambda) end
+  return table.concat(texts, separator)
 end
 
 function lambda_path.edge(list, best)

@@ -11,7 +11,7 @@ return function(data, s, last, best, all_lambdas)
   again.options, again.units, again.log, again.checkpoint = options, nil, nil, nil
   options.epochs, options.patience, options.tol = last.epoch, 0, 0
   if not all_lambdas then options.lambda = { s.options.lambda[best] } end
-  if options.b == data.X.n then options.b = all.X.n end
+  if options.b == data.X.n and not s.p then options.b = all.X.n end
   local calibration = last.model.calibration
   last.model = nil  -- its blocks need not stay in memory
   local final

@@ -3,8 +3,8 @@
 -- choose nothing.
 --
 --     1. Each scaling and kernel, with its best width and λ, on few rows.
---     2. On more rows: rounds of the recursive feature machine (metric_round.lua) from the best of them, which learn a metric.
---        The plain kernel is the first round.
+--     2. On more rows: rounds of the recursive feature machine (metric_round.lua) from the best of them, which learn a
+--        metric. The plain kernel is round 0. Rows that were not used to learn a metric judge it.
 --
 -- The plan depends on --effort and on the sizes of the data alone, never on a clock: the choice is the same on any machine
 -- and on any number of ranks. It returns nil where nothing is searched, or { scaling, kernel (name), params, width, metric,
@@ -14,6 +14,7 @@ local kbcd = require "kbcd"
 local kernel_flags = require "kbcd.command.kernel_flags"
 local streams = require "kbcd.support.streams"
 local target_scale = require "kbcd.data.target_scale"
+local metric = require "kbcd.data.metric"
 local metric_round = require "kbcd.solvers.metric_round"
 local width_search = require "kbcd.solvers.width_search"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
@@ -21,7 +22,7 @@ local Matrix, Index = kbcd.Matrix, kbcd.Index
 local rbf, laplacian = { name = "rbf", params = {} }, { name = "laplacian", params = {} }
 local matern, exponential = { name = "matern", params = { nu = 1.5 } }, { name = "matern", params = { nu = 0.5 } }
 
--- rows: of step 1; more: of step 2, chains of rounds from the best kernels.
+-- rows: of step 1; more: of step 2, to learn a metric in chains of rounds from the best kernels; half as many judge it.
 local plans = {
   low = { rows = 500, kernels = { rbf, laplacian }, rounds = 0 },
   normal = { rows = 600, kernels = { rbf, laplacian, matern, exponential }, more = 1400, rounds = 4, chains = 2 },
@@ -42,7 +43,7 @@ local function sampled(data, count, scaling)
   return rows, units.targets(y), units.size
 end
 
--- An error as the table shows it: the share of wrong classes, or the RMSE in the unit of the targets.
+-- A leave-one-out error as the table shows it: the share of wrong classes, or the RMSE in the unit of the targets.
 local function shown(fit, Y, unit, y)
   if y then return kbcd.scoring.wrong(Y - fit.residuals, y) end
   return fit.error * unit
@@ -81,20 +82,25 @@ local function standardized(X)
   return fitted
 end
 
+-- The scalings to try: columns of 0 and 1 beside numbers, as categories become, may stay as they are.
 local function scalings_of(o, data, fitted)
-  if o.preprocess then
-    return { { name = o.preprocess, fitted = o.preprocess == "standardize" and fitted or
-      kbcd.preprocess.fit(o.preprocess, data.X) } }
-  end
-  local raw = { name = "raw" }
-  return o.raw and { raw } or { { name = "standardize", fitted = fitted }, raw }
+  local function named(name) return { name = name, fitted = kbcd.preprocess.fit(name, data.X) } end
+  if o.preprocess then return { named(o.preprocess) } end
+  local list, plain = {}, { name = "raw" }
+  if o.raw then return { plain } end
+  local numbers, mixed = named("standardize-numbers"), false
+  for j = 1, data.X.d do mixed = mixed or fitted.varies[j] and numbers.fitted.scale(1, j) ~= fitted.scale(1, j) end
+  if mixed then list[1] = numbers end
+  list[#list + 1] = { name = "standardize", fitted = fitted }
+  list[#list + 1] = plain
+  return list
 end
 
 local function kernel_of(choice) return kbcd.kernel[choice.name]{ sigma = 1, nu = choice.params.nu } end
 
 local function row_of(scaling, choice, fit, error_text, what)
   local nu = choice.params.nu
-  return ("  %-12s %-17s %-10s %8s  %s"):format(scaling.name, choice.name .. (nu and (" nu = %g"):format(nu) or ""),
+  return ("  %-20s %-17s %-10s %8s  %s"):format(scaling.name, choice.name .. (nu and (" nu = %g"):format(nu) or ""),
     what or ("%.4g"):format(fit.sigma), ("%g"):format(fit.lambda), error_text)
 end
 
@@ -117,45 +123,63 @@ local function plain_fits(o, data, plan, scalings, kernels, lines)
   return fits
 end
 
--- Step 2: rounds from the best kernels, in the scaling of the best; the best round of all, or nil.
+-- f(fit, round) for round 0, the plain kernel, and some rounds that learn a metric from the one before.
+local function each_round(X, Y, entry, rounds, seed, f)
+  local kernel = kernel_of(entry.choice)
+  local L = kernel.metric == "manhattan" and Matrix.full(X.d, 1, 1) or Matrix.eye(X.d)
+  local width, lambda = entry.fit.width, entry.fit.lambda
+  for round = 0, rounds do
+    local fit = width_search(X, Y, L, { kernel = kernel, width = width, lambda = lambda, seed = seed })
+    fit.sigma = 1 / fit.scale(1, 1)  -- of round 0
+    f(fit, round)
+    width, lambda = fit.width, fit.lambda
+    L = round < rounds and metric_round.next_metric(fit, { kernel = kernel, k = Y.ncols, root = true }) or nil
+    if not L then break end
+  end
+end
+
+-- Step 2: rounds from the best kernels, in the scaling of the best, judged by rows that they do not see. Gives the best round
+-- of all, or the best plain kernel if no metric is clearly better.
 local function learned(o, data, plan, fits, lines)
-  local scaling, best, plain, chains = fits[1].scaling, nil, math.huge, {}
+  local scaling, best, plain, chains = fits[1].scaling, nil, nil, {}
   for _, entry in ipairs(fits) do
     if rawequal(entry.scaling, scaling) and #chains < plan.chains then chains[#chains + 1] = entry end
   end
-  local X, Y, unit, y = sampled(data, plan.more, scaling)
+  local X, Y, unit, y = sampled(data, plan.more * 3 / 2, scaling)
+  local order, count = Index.permutation(X.n, { seed = o.seed, stream = streams.search }), math.floor(X.n * 2 / 3)
+  local seen, rest = order:slice(1, count):sorted(), order:slice(count + 1, X.n):sorted()
+  local targets = kbcd.DataSet.local_part(X.n, Y)
+  local own, own_Y, held, held_Y = X:subset(seen), targets:subset(seen).rows, X:subset(rest), targets:subset(rest).rows
   for _, entry in ipairs(chains) do
-    local kernel = kernel_of(entry.choice)
-    local L = kernel.metric == "manhattan" and Matrix.full(X.d, 1, 1) or Matrix.eye(X.d)
-    local width, lambda = entry.fit.width, entry.fit.lambda
-    local best_here
-    for round = 0, plan.rounds do
-      local fit = width_search(X, Y, L, { kernel = kernel, width = width, lambda = lambda, seed = o.seed, fixed = round == 0 })
-      if round == 0 then plain = math.min(plain, fit.error) end
-      if round > 0 and (not best_here or fit.error < best_here.fit.error) then
-        best_here = { scaling = scaling, choice = entry.choice, fit = fit, metric = fit.scale, round = round }
-      end
-      width, lambda = fit.width, fit.lambda
-      L = round < plan.rounds and metric_round.next_metric(fit, { kernel = kernel, k = Y.ncols, root = true }) or nil
-      if not L then break end
-    end
-    if best_here then
-      lines[#lines + 1] = row_of(scaling, entry.choice, best_here.fit, kbcd.scoring.show(data.task,
-        { shown(best_here.fit, Y, unit, y) }), "metric")
-      if not best or best_here.fit.error < best.fit.error then best = best_here end
-    end
+    local here
+    each_round(own, own_Y, entry, plan.rounds, o.seed, function(fit, round)
+      local S = kbcd.Model{ kernel = kernel_of(entry.choice), X = fit.X, coefficients = fit.coefficients }:predict(
+        metric.apply(fit.scale, held))[1]
+      local tried = { scaling = scaling, choice = entry.choice, fit = fit, round = round, rows = own.n, entry = entry,
+        error = metric_round.errors(held, { S - held_Y })[1] }
+      tried.shown = y and kbcd.scoring.wrong(S, y:subset(rest)) or tried.error * unit
+      if round == 0 and (not plain or tried.error < plain.error) then plain = tried end
+      if round == 0 or tried.error < here.error then here = tried end
+    end)
+    lines[#lines + 1] = row_of(scaling, entry.choice, here.fit, kbcd.scoring.show(data.task, { here.shown }),
+      here.round > 0 and "metric" or nil)
+    if not best or here.error < best.error then best = here end
   end
-  if not best then return nil end
-  lines[#lines + 1] = ("  (metric: learned on %d rows; without it the error of these is %s)"):format(X.n,
-    data.task == "classify" and ("%.4g of the scores"):format(plain) or ("%.5g"):format(plain * unit))
-  return best.fit.error < metric_gain * plain and best or nil
+  lines[#lines + 1] = ("  (the last %d: learned on %d rows, errors of %d others; without a metric %s)"):format(#chains, own.n,
+    held.n, kbcd.scoring.show(data.task, { plain.shown }))
+  if best.round == 0 or best.error >= metric_gain * plain.error then return plain end
+  if X.n == data.X.n then  -- the same rounds once more, on all rows
+    each_round(X, Y, best.entry, best.round, o.seed, function(fit) best.fit, best.rows = fit, X.n end)
+  end
+  best.metric = best.fit.scale
+  return best
 end
 
 -- A path of λ around the best one. With more rows than the search had, less of it is needed.
 local function path(lambda, all_rows)
   local list = {}
   local first = all_rows and 1 or 0
-  for e = first, first - 2, -1 do
+  for e = first, first - 3, -1 do
     local value = tonumber(("%.3g"):format(lambda * 10 ^ e))
     if value >= least_lambda then list[#list + 1] = value end
   end
@@ -174,7 +198,7 @@ return function(o, data, algorithm)
   local lines, found = {}, { spreads = spreads(data, fitted) }
   lines[1] = ("tried, with leave-one-out errors of %d of %d rows (--effort %s):"):format(math.min(plan.rows, X.n), X.n,
     o.effort or "normal")
-  lines[2] = ("  %-12s %-17s %-10s %8s  %s"):format("scaling", "kernel", "width", "lambda", "error")
+  lines[2] = ("  %-20s %-17s %-10s %8s  %s"):format("scaling", "kernel", "width", "lambda", "error")
   local fits = plain_fits(o, data, plan, scalings_of(o, data, fitted), kernels, lines)
   local may_learn = plan.rounds > 0 and not o.method and not o.kernel and X.d > 1 and X.d <= most_columns
   local best = may_learn and learned(o, data, plan, fits, lines) or fits[1]
@@ -182,6 +206,6 @@ return function(o, data, algorithm)
   found.metric = best.metric and rounded(best.metric)
   found.width = not best.metric and tonumber(("%.4g"):format(best.fit.sigma)) or 1
   found.lambda, found.error, found.lines = best.fit.lambda, best.fit.error, lines
-  found.path = path(found.lambda, X.n <= (best.metric and plan.more or plan.rows))
+  found.path = path(found.lambda, X.n <= (best.rows or plan.rows))
   return found
 end

@@ -31,11 +31,12 @@ function training_arguments.add_data(parser)
   parser:option("--seed", "Of everything random (kbcd's own).", nil, types.seed)
   parser:mutex(
     parser:flag("--standardize", "Columns to mean 0 and variance 1."),
+    parser:flag("--standardize-numbers", "The same, but columns of two different values, as categories become, to 0 and 1."),
     parser:flag("--scale01", "Columns to 0..1."),
     parser:flag("--unit-norm", "Rows to length 1."),
     parser:flag("--raw", "Rows as they are, also for a method that standardizes unless told otherwise (rfm)."))
-  parser:option("--effort", "How long to search scaling, kernel, width and metric, unless they are given: about 3, 15 or 60 " ..
-    "seconds on two cores.", "normal"):choices{ "low", "normal", "high" }
+  parser:option("--effort", "How long to search scaling, kernel, width and metric, unless they are given: about 3, 15 or " ..
+    "60 seconds on two cores.", "normal"):choices{ "low", "normal", "high" }
   parser:option("--weights", "Weights of the training rows, numbers >= 0: a file with one a row, or a column of --data by " ..
     "name or number, which is no feature then."):argname("FILE|COLUMN")
   parser:flag("--balance", "Classes weigh the same: rows of class c count n / (k n_c) times, on top of --weights.")
@@ -160,7 +161,7 @@ function training_arguments.check(parser, o)
   o.chooses = not (o.lambda and #o.lambda == 1 and o.epochs) or (o.patience or 0) > 0  -- λ, or when to stop
   local named = o.method and training_arguments.candidates and training_arguments.candidates[1]
   if named and named.own_errors then o.chooses = false end  -- it chooses by rows of its own
-  o.preprocess = o.standardize and "standardize" or o.scale01 and "scale01" or o.unit_norm and "unit-norm" or nil
+  for _, kind in ipairs(kbcd.preprocess.kinds) do o.preprocess = o.preprocess or o[kind:gsub("-", "_")] and kind end
   local only = o.method and #(training_arguments.candidates or {}) == 1 and training_arguments.candidates[1]
   if not o.preprocess and not o.raw and only and only.preprocess then
     o.preprocess, o.preprocess_chosen = only.preprocess, true

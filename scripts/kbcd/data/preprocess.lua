@@ -1,13 +1,13 @@
 -- Preprocessing of rows that is fitted on the training data, stored with the model and applied to the rows to predict: x
--- becomes (x − shift) · scale, with a number for each column ("standardize", "scale01"), or x / |x| ("unit-norm"). It also
--- records the random order of the training rows ("shuffle"), which does not affect predictions.
+-- becomes (x − shift) · scale, with a number for each column ("standardize", "standardize-numbers", "scale01"), or x / |x|
+-- ("unit-norm"). It also records the random order of the training rows ("shuffle"), which does not affect predictions.
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local streams = require "kbcd.support.streams"
 local Matrix = kbcd.Matrix
 
-local preprocess = { kinds = { "standardize", "scale01", "unit-norm" } }
+local preprocess = { kinds = { "standardize", "standardize-numbers", "scale01", "unit-norm" } }
 
 runtime.docs.preprocess = [[preprocess
 Preprocessing that is fitted on the training rows, stored with the model and applied to the rows to predict.]]
@@ -85,11 +85,31 @@ function fit.scale01(X)
   return low, inverse(high - low)
 end
 
+-- Columns of two different values, as those of categories, become 0 and 1.
+fit["standardize-numbers"] = function(X)
+  local shift, scale = fit.standardize(X)
+  local low, spans = fit.scale01(X)
+  local others = Matrix.zeros(1, X.d)
+  pieces(X, function(rows)  -- u² − u is 0 for 0 and 1 alone
+    local u = rows:sub(low):cmul(spans)
+    others:add(u:clone():square():sub(u):abs():sum(1))
+  end)
+  kbcd.allreduce(others)
+  for j = 1, X.d do
+    if others(1, j) < 1e-12 then
+      shift:set(1, j, low(1, j))
+      scale:set(1, j, spans(1, j))
+    end
+  end
+  return shift, scale
+end
+
 fit["unit-norm"] = function() end
 
 runtime.docs["preprocess.fit"] = [[preprocess.fit(kind, X)
-What "standardize" (mean 0, variance 1), "scale01" (from 0 to 1) or "unit-norm" needs to know of the rows of X, over all
-ranks; constant columns are only shifted. A table { kind, shift, scale } for preprocess.apply and model files.]]
+What "standardize" (mean 0, variance 1), "standardize-numbers" (the same, but columns of two
+different values become 0 and 1), "scale01" (from 0 to 1) or "unit-norm" needs to know of the rows of X, over all ranks;
+constant columns are only shifted. A table { kind, shift, scale } for preprocess.apply and model files.]]
 function preprocess.fit(kind, X)
   if not fit[kind] then
     error(("preprocess.fit: one of %s expected, got '%s'"):format(table.concat(preprocess.kinds, ", "), tostring(kind)), 2)

@@ -48,6 +48,15 @@ local function read_column(o, path)
   return X
 end
 
+-- The weights of the training rows in a column of --data; nil where they are in a file, or there are none.
+function row_weights.of_column(o)
+  if not row_weights.column(o) then return nil end
+  if not o.data then
+    error(("--weights %s: there is no such file, and no --data that it could be a column of"):format(o.weights), 0)
+  end
+  return read_column(o, o.data)
+end
+
 local function check(weights, source)
   local rows, sum = weights.rows, 0
   for i = 1, rows.nrows do
@@ -74,10 +83,7 @@ function row_weights.attach(set, o)
         set.weights.d), 0)
     end
   else
-    if not o.data then
-      error(("--weights %s: there is no such file, and no --data that it could be a column of"):format(o.weights), 0)
-    end
-    set.weights = read_column(o, o.data)
+    set.weights = set.weights or row_weights.of_column(o)
     if set.test and o.test_data then
       set.test.weights = read_column(o, o.test_data)
       check(set.test.weights, ("--weights %s of %s"):format(o.weights, o.test_data))

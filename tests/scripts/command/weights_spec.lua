@@ -31,25 +31,30 @@ local weights = {}
 for i = 1, n do weights[i] = ("%g"):format(w[i]) end
 shell.write("w.csv", lines(weights))
 
--- Fitted values of the dense solve: Z with penalty M, weights v of any size: Zᵀ V Z + Σv λ M.
-local function fitted(Z, M, Y, v)
+-- Weights v as a column, their sum, and the weighted means of Y, which a run is centred by.
+local function weighted(Y, v)
   local V, sum = Matrix.zeros(#v, 1), 0
   for i = 1, #v do
     V:set(i, 1, v[i])
     sum = sum + v[i]
   end
+  return V, sum, (V:t() * Y):scale(1 / sum)
+end
+
+-- Fitted values of the dense solve: Z with penalty M, weights v of any size: Zᵀ V Z + Σv λ M.
+local function fitted(Z, M, Y, v)
+  local V, sum, mean = weighted(Y, v)
   local VZ = Z:clone():cmul(V)
-  return Z * kbcd.local_solve(Z:t() * VZ + M * (sum * lambda), VZ:t() * Y)
+  return (Z * kbcd.local_solve(Z:t() * VZ + M * (sum * lambda), VZ:t() * Y:clone():add(mean, -1))):add(mean)
 end
 
 local K = kbcd.KernelBlock(data, Index.range(1, n), rbf):dense()
 
 -- (K + Σv λ V⁻¹) α = Y of all rows.
 local function fitted_full(Y, v)
-  local sum, A = 0, K:clone()
-  for i = 1, n do sum = sum + v[i] end
+  local A, _, sum, mean = K:clone(), weighted(Y, v)
   for i = 1, n do A:set(i, i, A(i, i) + sum * lambda / v[i]) end
-  return K * kbcd.local_solve(A, Y)
+  return (K * kbcd.local_solve(A, Y:clone():add(mean, -1))):add(mean)
 end
 
 local function predicted(name) return kbcd.model_file.load(shell.tmp .. "/" .. name)[1]:predict(data) end
@@ -97,15 +102,15 @@ test("leave-one-out errors are those of weighted refits", function()
     "--hold-out 0 --seed 5 --model w.h5 "
   -- Σ w_i |y_i − f₋ᵢ(x_i)|² / Σ w: the ridge stays Σv λ of all rows.
   local function error_of(Z, M, l)
-    local sum, squares, ridge = 0, 0, 0
-    for i = 1, n do ridge = ridge + w[i] * l end
+    local squares, _, sum, mean = 0, weighted(t, w)
+    local ridge, centred = sum * l, t:clone():add(mean, -1)
     for i = 1, n do
       local others, V = Index.range(1, n):without(Index{ i }), Matrix.zeros(n - 1, 1)
       for j = 1, n - 1 do V:set(j, 1, w[others[j]]) end
       local rest = Z:take(others)
       local VR = rest:clone():cmul(V)
-      local c = kbcd.local_solve(rest:t() * VR + M * ridge, VR:t() * t:take(others), { jitter = true })
-      squares, sum = squares + w[i] * (Z:rows(i, i) * c - t:rows(i, i)):norm() ^ 2, sum + w[i]
+      local c = kbcd.local_solve(rest:t() * VR + M * ridge, VR:t() * centred:take(others), { jitter = true })
+      squares = squares + w[i] * (Z:rows(i, i) * c - centred:rows(i, i)):norm() ^ 2
     end
     return math.sqrt(squares / (sum * t.ncols))
   end
@@ -126,7 +131,7 @@ end)
 test("held-out and test errors are weighted means; balanced classes", function()
   table_file("d.csv")
   local out = succeeds("mpi 2 train --x X.npy --y t.npy --weights w.csv --hold-out 0.25 --method nystrom --p 40 " ..
-    "--sigma 1.5 --lambda 1e-3 --epochs 2 --precision f64 --seed 5 --model h.h5").out
+    "--sigma 1.5 --lambda 1e-3 --epochs 2 --precision f64 --seed 5 --no-refit --model h.h5").out
   local held = kbcd.training_data{ x = shell.tmp .. "/X.npy", y = shell.tmp .. "/t.npy", weights = shell.tmp .. "/w.csv",
     hold_out = 0.25, precision = "f64", seed = 5, task = "regress" }.held
   local S, sum, squares = kbcd.model_file.load(shell.tmp .. "/h.h5")[1]:predict(held.X), 0, 0

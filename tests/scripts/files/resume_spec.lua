@@ -55,7 +55,7 @@ test("a damaged checkpoint is named, and one of other data or options refused", 
   refuses(with("--lambda 1e-3,1e-4", "--lambda 1e-3,2e-4"), "of another run", "lambda = 0.001 0.0001", "here")
   refuses(with("--b 20", "--b 30"), "b = 20 there, 30 here")
   refuses(there .. "--seed 5", "seed = 1 there, 5 here")
-  refuses(there .. "--standardize", "preprocess = none there, standardize here")
+  refuses(there .. "--scale01", "preprocess = ", " there, scale01 here")
   refuses(there .. "--sigma 3", "kernel = rbf{gamma = ", "sigma = ")
   refuses(there .. "--precision f64", "precision = f32 there, f64 here")
   refuses("kbcd " .. settings.full_kernel .. "--model m.h5 --checkpoint-every 5", "m.h5.checkpoint", "already")
