@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/elementwise.hpp"
+#include "core/timers.hpp"
 
 extern "C" {
 void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
@@ -49,6 +50,7 @@ void any_gemm(Gemm call, T factor, View<T> a, View<T> b, bool accumulate, View<T
     for (Int i = 0; !accumulate && i < c.rows; ++i) std::fill_n(c.line(i), c.cols, T(0));
     return;
   }
+  timers::operated(2.0 * c.rows * c.cols * a.cols);
   call(CblasRowMajor, flag(a.transposed), flag(b.transposed), narrow(c.rows), narrow(c.cols), narrow(a.cols), factor,
        a.data, narrow(a.ld), b.data, narrow(b.ld), T(accumulate), c.data, narrow(c.ld));
 }
@@ -62,6 +64,7 @@ void any_gram(Syrk call, View<T> a, bool accumulate, View<T> c) {
     for (Int i = 0; i < c.rows; ++i) std::fill_n(c.line(i), c.cols, T(0));
     return;
   }
+  timers::operated(1.0 * c.rows * c.rows * a.rows);
   call(CblasRowMajor, CblasLower, flag(!a.transposed), narrow(c.rows), narrow(a.rows), T(1), a.data, narrow(a.ld),
        T(accumulate), c.data, narrow(c.ld));
 }
@@ -70,6 +73,7 @@ template <class T, class Potrf, class Trsm, class Syrk>
 Int any_cholesky(Potrf potrf, Trsm trsm, Syrk syrk, View<T> a) {
   require(a.rows == a.cols && !a.transposed, "cholesky: a square matrix expected, got {}x{}", a.rows, a.cols);
   if (a.rows == 0) return 0;
+  timers::operated(1.0 / 3 * a.rows * a.rows * a.rows);
   // By steps of 128 columns, which keeps the threads busier than one potrf does.
   constexpr Int step = 128;
   int ld = narrow(a.ld);
@@ -91,6 +95,7 @@ void any_triangular_solve(Trsm trsm, View<T> l, bool lower, bool transpose, View
           b.rows, b.cols);
   if (b.rows == 0 || b.cols == 0) return;
   if (l.transposed) return any_triangular_solve(trsm, l.t(), !lower, !transpose, b);
+  timers::operated(1.0 * b.rows * b.rows * b.cols);
   // A transposed b is X' T'' = B' from the right.
   auto side = b.transposed ? CblasRight : CblasLeft;
   bool flip = b.transposed ? !transpose : transpose;

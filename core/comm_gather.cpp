@@ -46,6 +46,7 @@ Matrix allgather_counted(const Matrix& mine, const std::vector<Int>& row_counts)
   std::exclusive_scan(counts.begin(), counts.end(), starts.begin(), 0);
   Matrix from = mine.contiguous(mine.dtype()), all(total, mine.cols(), mine.dtype());
   if (mine.cols() == 0) return all;
+  count_sent(static_cast<double>(mine.size()) * bytes_of(mine.dtype()));
   MPI_Datatype row = row_type(mine.dtype(), mine.cols());
   dispatch(mine.dtype(), [&]<class T>() {
     MPI_Allgatherv(from.view<T>().data, static_cast<int>(from.rows()), row, all.view<T>().data, counts.data(),
@@ -64,6 +65,7 @@ void bcast(const Matrix& matrix, int root) {
   Collective here("bcast", [&] { return fmt::format("{} from rank {}", shapes({matrix}), root); });
   dispatch(matrix.dtype(), [&]<class T>() {
     auto packed = pack<T>({matrix});
+    if (rank() == root) count_sent(sizeof(T) * static_cast<double>(matrix.size()));
     for (Int i = 0; i < matrix.size(); i += chunk)
       MPI_Bcast(packed.data() + i, static_cast<int>(std::min(chunk, matrix.size() - i)), mpi_type<T>(), root,
                 MPI_COMM_WORLD);
@@ -76,6 +78,7 @@ void bcast(std::string& text, int root) {
   Int length = text.size();
   MPI_Bcast(&length, 1, MPI_INT64_T, root, MPI_COMM_WORLD);
   text.resize(length);
+  if (rank() == root) count_sent(static_cast<double>(length));
   for (Int at = 0; at < length; at += piece)
     MPI_Bcast(text.data() + at, static_cast<int>(std::min(piece, length - at)), MPI_CHAR, root, MPI_COMM_WORLD);
 }
@@ -99,7 +102,10 @@ std::vector<std::string> allgather(const std::string& text) {
 std::vector<std::string> alltoall(const std::vector<std::string>& texts) {
   Collective call("alltoall");
   std::vector<Int> there(size()), here(size());
-  for (int r = 0; r < size(); ++r) there[r] = static_cast<Int>(texts[r].size());
+  for (int r = 0; r < size(); ++r) {
+    there[r] = static_cast<Int>(texts[r].size());
+    if (r != rank()) count_sent(static_cast<double>(there[r]));
+  }
   MPI_Alltoall(there.data(), 1, MPI_INT64_T, here.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
   std::vector<std::string> received(size());
   std::vector<MPI_Request> requests;

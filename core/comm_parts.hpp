@@ -10,10 +10,16 @@
 #include "core/board.hpp"
 #include "core/check.hpp"
 #include "core/comm.hpp"
+#include "core/timers.hpp"
 
 namespace kbcd::comm {
 
 constexpr Int chunk = Int{1} << 28;  // MPI counts are ints
+
+// Bytes of a buffer that this rank gives to MPI, for the timers; alone, a rank sends nothing.
+inline void count_sent(double bytes) {
+  if (size() > 1) timers::sent(bytes);
+}
 
 std::string site_of_call();                      // where the script is
 void require_same_everywhere(const Call& call);  // an Error with what each rank does, where that differs

@@ -11,6 +11,7 @@ namespace {
 
 template <class T>
 void sum_in_place(T* data, Int count) {
+  count_sent(sizeof(T) * static_cast<double>(count));
   for (Int i = 0; i < count; i += chunk)
     MPI_Allreduce(MPI_IN_PLACE, data + i, static_cast<int>(std::min(chunk, count - i)), mpi_type<T>(), MPI_SUM,
                   MPI_COMM_WORLD);
@@ -80,6 +81,7 @@ struct Request::State {
 
   template <class T>
   void begin(std::vector<T>& packed) {
+    count_sent(sizeof(T) * static_cast<double>(packed.size()));
     for (Int i = 0; i < static_cast<Int>(packed.size()); i += chunk) {
       requests.emplace_back();
       MPI_Iallreduce(MPI_IN_PLACE, packed.data() + i, static_cast<int>(std::min<Int>(chunk, packed.size() - i)),
@@ -92,6 +94,7 @@ struct Request::State {
     auto m = matrices[0].view<T>();
     Int count = m.rows * (m.rows + 1) / 2;
     triangle = Matrix(1, count, dtype_of<T>);
+    if (rank() != root) count_sent(sizeof(T) * static_cast<double>(count));
     T* packed = triangle.view<T>().data;
     for (Int i = 0; i < m.rows; ++i) packed = std::copy_n(m.line(i), i + 1, packed);
     for (Int i = 0; i < count; i += chunk) {

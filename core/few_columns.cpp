@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/tiles.hpp"
+#include "core/timers.hpp"
 
 namespace kbcd::tiles {
 namespace {
@@ -165,6 +166,7 @@ const Machine<T>& machine() {
 template <class T>
 void few_products(View<T> k, Int columns, Lines<const T> v, const T* w, Lines<T> d, Lines<T> t, bool in_order) {
   auto& m = machine<T>();
+  timers::operated(2.0 * k.rows * k.cols * columns * ((d.data != nullptr) + (t.data != nullptr)));
   Int parts = (columns + m.at_once - 1) / m.at_once, wide = m.vectors * m.lanes, whole = k.cols / m.lanes * m.lanes;
   for (Int j = 0; j < columns; ++j) {
     if (d.data) std::fill_n(d.data + j * d.step, k.rows, T(0));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/timers.hpp"
+
 namespace kbcd::tiles {
 namespace {
 
@@ -214,6 +216,7 @@ Columns<T>::Columns(View<T> b) : depth_(b.rows), cols_(b.cols), vectors_(vectors
 template <class T>
 void multiply(const Rows<T>& a, const Columns<T>& b, Int first, View<T> c) {
   auto& m = machine<T>();
+  timers::operated(2.0 * c.rows * c.cols * a.depth());
   Int wide = b.strip_cols();
   Int parts = std::max<Int>(1, (a.depth() + depth_in_cache - 1) / depth_in_cache);
   Int part = (a.depth() + parts - 1) / parts;
@@ -233,6 +236,7 @@ void multiply(View<T> a, const Columns<T>& b, View<T> c) {
   auto& m = machine<T>();
   Int wide = b.strip_cols(), whole = a.rows / m.group * m.group;
   auto function = m.unpacked[b.vectors() - 1];
+  timers::operated(2.0 * whole * c.cols * a.cols);
   for (Int i = 0; i < whole; i += m.group)
     for (Int j = 0; j < c.cols; j += wide)
       at_edge(corner(c, i, j), m.group, wide, false,
@@ -247,6 +251,7 @@ template <class T>
 void multiply(const Rows<T>& a, View<T> b, bool accumulate, View<T> c) {
   auto& m = machine<T>();
   Int wide = m.vectors * m.lanes, whole = b.cols / wide * wide;
+  timers::operated(2.0 * c.rows * b.cols * a.depth());
   auto strip = [&](const T* right, Int right_step, Int fetch, Int j) {
     for (Int i = 0; i < c.rows; i += m.group) {
       auto [rows, function] = m.choose(c.rows - i, m.vectors);

@@ -1,5 +1,6 @@
 #include "core/timers.hpp"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -20,6 +21,8 @@ Table& table() {
   return table;
 }
 
+std::atomic<double> operations_done = 0, bytes_sent = 0;
+
 const auto start_of_program = std::chrono::steady_clock::now();
 
 }  // namespace
@@ -37,13 +40,29 @@ Entry& entry(const std::string& name) {
   return entry;
 }
 
-void begin() {
-  ++table().depth;
+Work work() {
+  return {operations_done.load(std::memory_order_relaxed), bytes_sent.load(std::memory_order_relaxed)};
 }
 
-void end(Entry& entry, double seconds) {
+void operated(double count) {
+  operations_done.fetch_add(count, std::memory_order_relaxed);
+}
+
+void sent(double bytes) {
+  bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+Work begin() {
+  ++table().depth;
+  return work();
+}
+
+void end(Entry& entry, double seconds, const Work& before) {
+  auto now = work();
   entry.seconds += seconds;
   entry.calls += 1;
+  entry.work.operations += now.operations - before.operations;
+  entry.work.bytes += now.bytes - before.bytes;
   if (--table().depth == 0) table().outermost += seconds;
 }
 
@@ -79,7 +98,7 @@ double in_none() {
 }
 
 void reset() {
-  for (auto& [name, entry] : table().timers) entry.seconds = entry.calls = 0;
+  for (auto& [name, entry] : table().timers) entry = {name};
   table().counters.clear();
   table().outermost = 0;
   table().since = now();

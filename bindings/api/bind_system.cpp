@@ -89,7 +89,9 @@ void bind_timing(sol::table timing) {
   timing["timers"] = [](sol::this_state L) {
     sol::table all(L, sol::create);
     for (auto& entry : timers::entries())
-      all[entry.name] = sol::state_view(L).create_table_with("seconds", entry.seconds, "calls", entry.calls);
+      all[entry.name] =
+          sol::state_view(L).create_table_with("seconds", entry.seconds, "calls", entry.calls, "operations",
+                                               entry.work.operations, "bytes", entry.work.bytes);
     return all;
   };
   timing["seconds_in_primitives"] = [] { return seconds_in_primitives(); };

@@ -64,7 +64,7 @@ RunningState::RunningState(lua_State* L, timers::Entry* timer)
   require_c_stack(nested, "calls of kbcd's functions");
   running = L;
   ++nested;
-  if (timer_) timers::begin();
+  if (timer_) work_ = timers::begin();
 }
 
 RunningState::~RunningState() {
@@ -73,7 +73,7 @@ RunningState::~RunningState() {
   if (before_ && !timer_) return;
   double seconds = now() - start_;
   if (!before_) in_primitives += seconds;
-  if (timer_) timers::end(*timer_, seconds);
+  if (timer_) timers::end(*timer_, seconds, work_);
 }
 
 double seconds_in_primitives() {

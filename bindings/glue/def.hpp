@@ -118,6 +118,7 @@ class RunningState {
   memory::Hold hold_;
   lua_State* before_;
   timers::Entry* timer_;
+  timers::Work work_;  // before it
   double start_;
 };
 double seconds_in_primitives();  // while any RunningState lived, so far

@@ -1,9 +1,10 @@
 -- run_table: where the time of a run went, as a table of the timers since their reset: for each primitive its calls, its
--- seconds (least, mean and largest of the ranks), its share of the run's seconds, and where it is known what it computed,
--- GFLOP/s of all ranks together and the share of the machine's sgemm. Timers nest, so that shares need not add up to 100%.
+-- seconds (least, mean and largest of the ranks), its share of the run's seconds, GFLOP/s of all ranks together and the share
+-- of the machine's sgemm, and the megabytes that ranks gave to MPI. Timers nest, so that shares need not add up to 100%.
 --
--- A kernel or feature entry of rows of d numbers counts 2d operations. What products, Grams and factors compute is not
--- counted, nor are bytes that are sent. sgemm is measured by one product on every rank at once, for runs of more than 5 s.
+-- An entry of a kernel or feature block of rows of d numbers counts 2d operations; others count those of their products,
+-- Grams, factors and solves, without what they do element by element. sgemm is measured by one product on every rank at once,
+-- for runs of more than 5 s.
 --
 --     run_table.lines(seconds, d [, all])    a list of lines; none for runs of less than a second, unless `all`
 --
@@ -38,21 +39,20 @@ function run_table.lines(seconds, d, all)
   seconds = kbcd.allreduce_max(seconds)
   if seconds < least_run and not all then return {} end
   local list = kbcd.timers.collect()  -- before sgemm adds to them
-  local rates, known = {}, false
   for _, t in ipairs(list) do
-    local entries = counted[t.name] and kbcd.timers.count(counted[t.name]) or 0
-    if entries > 0 and t.mean > 0 then rates[t.name], known = 2 * d * entries / t.mean / 1e9, true end
+    if counted[t.name] then t.operations = 2 * d * kbcd.timers.count(counted[t.name]) end
   end
-  local peak = known and (seconds >= long_run or all) and sgemm() or nil
-  local lines = { ("%-22s %8s %9s %9s %9s %6s%s%s"):format("seconds in", "calls", "min", "mean", "max", "share",
-    known and "  GFLOP/s" or "", peak and "  of sgemm" or "") }
+  local peak, several = (seconds >= long_run or all) and sgemm() or nil, kbcd.size() > 1
+  local lines = { ("%-22s %8s %9s %9s %9s %6s %9s%s%s"):format("seconds in", "calls", "min", "mean", "max", "share", "GFLOP/s",
+    peak and "  of sgemm" or "", several and "   MB sent" or "") }
   for _, t in ipairs(list) do
     if t.max >= least_share * seconds or all then
-      local rate = rates[t.name]
-      local line = ("%-22s %8d %9.3f %9.3f %9.3f %5.1f%%%s%s"):format(t.name, t.calls, t.min, t.mean, t.max,
-        100 * t.mean / math.max(seconds, 1e-9), rate and ("%9.1f"):format(rate) or "",
-        rate and peak and ("%9.1f%%"):format(100 * rate / peak) or "")
-      lines[#lines + 1] = line
+      local rate = t.operations > 0 and t.mean > 0 and t.operations / t.mean / 1e9
+      local line = ("%-22s %8d %9.3f %9.3f %9.3f %5.1f%% %9s%s%s"):format(t.name, t.calls, t.min, t.mean, t.max,
+        100 * t.mean / math.max(seconds, 1e-9), rate and ("%.1f"):format(rate) or "",
+        peak and ("%10s"):format(rate and ("%.1f%%"):format(100 * rate / peak) or "") or "",
+        several and ("%10s"):format(t.bytes > 0 and ("%.4g"):format(t.bytes / 1e6) or "") or "")
+      lines[#lines + 1] = (line:gsub("%s+$", ""))
     end
   end
   local memory = kbcd.memory_peak()

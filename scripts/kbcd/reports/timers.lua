@@ -24,15 +24,17 @@ local function all_names(own)
 end
 
 runtime.docs["timers.collect"] = [[timers.collect()
-A list of { name, calls, min, mean, max } of seconds over the ranks, the longest first. Timers nest: products of a block
-that is not yet in memory contain the time of computing it, which is also listed on its own.]]
+A list of { name, calls, min, mean, max (of seconds over the ranks), operations (floating-point ones of products, Grams,
+factors and solves), bytes (that were sent), of all ranks }, the longest first. Timers nest: products of a block that is not
+yet in memory contain the time of computing it, which is also listed on its own.]]
 function timers.collect()
   local own, list = runtime.timing.timers(), {}
   for _, name in ipairs(all_names(own)) do
-    local entry = own[name] or { seconds = 0, calls = 0 }
+    local entry = own[name] or { seconds = 0, calls = 0, operations = 0, bytes = 0 }
     list[#list + 1] = {
       name = name, calls = kbcd.allreduce_max(entry.calls), min = kbcd.allreduce_min(entry.seconds),
       mean = kbcd.allreduce(entry.seconds) / kbcd.size(), max = kbcd.allreduce_max(entry.seconds),
+      operations = kbcd.allreduce(entry.operations), bytes = kbcd.allreduce(entry.bytes),
     }
   end
   table.sort(list, function(a, b) return a.max > b.max end)

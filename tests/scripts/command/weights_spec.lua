@@ -177,7 +177,7 @@ end)
 
 test("a run resumes with the same weights alone", function()
   local train = "train --x X.npy --y t.npy --weights v.csv --method nystrom --p 40 --b 10 --sigma 1.5 --lambda 1e-3 " ..
-    "--epochs 1500 --precision f64 --model s.h5 "
+    "--epochs 500 --precision f64 --model s.h5 "
   shell.write("v.csv", lines(weights))
   local stopped = shell.run(([[
 $clean "$KBCD" %s --checkpoint-every 0 & pid=$!

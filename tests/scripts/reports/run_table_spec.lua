@@ -20,8 +20,11 @@ test("entries of a block, their seconds and their rate", function()
     local K = kbcd.KernelBlock(X, kbcd.Index.range(1, b), kbcd.kernel.rbf{ sigma = 5 }, { keep = "none" })
     kbcd.allreduce(K:t() * kbcd.Matrix.ones(X.local_n, 1))
   end
-  local timer
-  for _, t in ipairs(kbcd.timers.collect()) do if t.name == "KernelBlock" then timer = t end end
+  local timer, product
+  for _, t in ipairs(kbcd.timers.collect()) do
+    if t.name == "KernelBlock" then timer = t elseif t.name == "block:t()*A" then product = t end
+  end
+  equal(product.operations, 3 * (2 * n * b + 2 * d * n * b), "of the product and of the entries that it computes")
   local lines = run_table.lines(2 * timer.mean, d, true)
   for _, word in ipairs{ "calls", "min", "mean", "max", "share", "GFLOP/s", "of sgemm" } do
     assert(lines[1]:find(word, 1, true), lines[1])
@@ -32,7 +35,12 @@ test("entries of a block, their seconds and their rate", function()
   assert(tonumber(min) <= tonumber(mean) and tonumber(mean) <= tonumber(max), "min, mean, max")
   assert(tonumber(share) <= 50.1, "a share of the slowest rank's seconds")
   spec.close(tonumber(rate), 2 * d * 3 * n * b / timer.mean / 1e9, 0.1 + 0.1 / tonumber(rate), "GFLOP/s")
-  assert(line_of(lines, "allreduce"))
+  local sent = line_of(lines, "allreduce"):match("%%%s+(%S+)$")
+  if kbcd.size() == 1 then
+    equal(sent, nil, "one rank sends nothing")
+  else
+    spec.close(tonumber(sent), kbcd.size() * 3 * b * 8 / 1e6, 1e-3, "MB: a sum of b numbers in f64 leaves every rank")
+  end
   assert(lines[#lines]:find("largest memory of a rank", 1, true) and lines[#lines]:find("sgemm", 1, true), lines[#lines])
 end)
 
