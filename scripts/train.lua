@@ -223,7 +223,8 @@ local function main()
     say("fitted to all %d rows again, %d of which were held out to choose", of.X.n, held.X.n)
   end
 
-  local options = { held_out = data.held_out or 0, data = data.source, weights = o.weights, balance = o.balance }
+  local options = { held_out = data.held_out or 0, data = data.source, weights = o.weights, balance = o.balance,
+    zero_based = data.zero_based }
   for name, value in pairs(s.options) do
     if name == "loss" then value = tostring(value) end
     local kind = kbcd.type(value)

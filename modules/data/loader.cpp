@@ -49,6 +49,7 @@ const Loader& loader_of(const std::string& path) {
   require(!bytes.starts_with("\xFF\xFE") && !bytes.starts_with("\xFE\xFF"),
           "{}: text in UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 OLD >NEW", path);
   FileStart start{bytes, extension_of(path)};
+  refuse_foreign(path, start);
   const Loader* best = nullptr;
   Match match = Match::no;
   std::string known;
