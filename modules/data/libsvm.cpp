@@ -103,7 +103,8 @@ class RowReader {
     if (index == 0 && plan_.first == 1)
       bad("indices count from 1, got {}; zero_based = true says that they count from 0", rest());
     if (index <= last) bad("indices must ascend, got {} behind {}", index, last);
-    bad("an index of at most {} expected, got {}", plan_.largest, rest());
+    bad("an index of at most {} expected, got {}{}", plan_.largest, rest(),
+        plan_.first == 0 ? "; zero_based = false says that indices count from 1" : "");
   }
 
   std::string rest() const {
