@@ -100,7 +100,7 @@ class RowReader {
     if (rest().starts_with("'qid:"))
       bad("qid: marks data for ranking, which is not read; remove these entries: sed -E 's/ qid:[0-9]+//' OLD >NEW");
     if (!good) bad("index:value expected, got {}", rest());
-    if (index == 0 && plan_.first == 1)
+    if (index == 0 && last == 0 && plan_.first == 1)
       bad("indices count from 1, got {}; zero_based = true says that they count from 0", rest());
     if (index <= last) bad("indices must ascend, got {} behind {}", index, last);
     bad("an index of at most {} expected, got {}{}", plan_.largest, rest(),
@@ -232,7 +232,7 @@ Loaded load_libsvm(const std::string& path, const Params& options) {
   plan.targets = beginning.targets;
   plan.first = zero_based ? 0 : 1;
   auto features = options.get<Int>("features");
-  plan.d = features.value_or(seen.largest + 1 - plan.first);
+  plan.d = features.value_or(seen.largest < 0 ? 0 : std::max<Int>(1, seen.largest + 1 - plan.first));
   plan.largest = features.value_or(largest_index) - 1 + plan.first;
   double filled = static_cast<double>(share.entries) / (static_cast<double>(share.n) * static_cast<double>(plan.d));
   plan.sparse = options.get<bool>("sparse").value_or(filled < 1.0 / 3);
