@@ -3,9 +3,9 @@
 -- Returns a table: X, y (class numbers 1..k, or targets), test = { X, y } or nil, held = { X, y } or nil, held_out (how many
 -- rows), task, k, names (of classes), values (the labels behind them), columns (names of the columns of X, or nil),
 -- targets (names of those of y, or nil), table (the description of a CSV table, or nil), zero_based (whether a libsvm file
--- counts its columns from 0, or nil), preprocess, weights (of the rows, a DataSet, or nil; test and held have theirs). Rows that are held out of the training rows choose λ and when to stop; test
--- rows choose nothing. Without a test set, test is held. With one, rows are held out if there is something to choose
--- (o.chooses) or o.hold_out says how many.
+-- counts its columns from 0, or nil), preprocess, weights (of the rows, a DataSet, or nil; test and held have theirs). Rows
+-- that are held out of the training rows choose λ and when to stop; test rows choose nothing. Without a test set, test is
+-- held. With one, rows are held out if there is something to choose (o.chooses) or o.hold_out says how many.
 -- Of few rows none is held out where o.leaves_out says that leave-one-out errors are known: data.leaves_out is true then.
 -- data.whole has the rows of training and those held out together, to fit the chosen model to (training_data.refit).
 
