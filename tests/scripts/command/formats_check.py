@@ -1,4 +1,4 @@
-"""train, predict and evaluate on what NumPy, SciPy and scikit-learn write, against the formula; numpy_spec.lua runs it.
+"""train, predict and evaluate on what NumPy, SciPy and scikit-learn write, against the formula; formats_spec.lua runs it.
 
 Sparse matrices of save_npz with labels that are texts (.npy, .npz), and svmlight files that count columns from 0 or 1, on 1
 and 3 ranks: the scores are those of the kernel machine K(T, X) (K(X, X) + n lambda I)^-1 Y, to 1e-6.
