@@ -14,6 +14,7 @@ struct Foreign {
   std::string_view magic;  // what the file begins with
   bool binary;             // text may begin so, too: the file must have a zero byte
   std::string_view what, remedy;
+  std::string_view extensions = {};  // of such files, each with a blank behind it
 };
 
 constexpr auto pickled =
@@ -21,9 +22,10 @@ constexpr auto pickled =
     "pandas.read_pickle(\"OLD\").to_csv(\"data.csv\", index=False) a table"sv;
 
 constexpr Foreign table[] = {
-    {"PAR1"sv, true, "a Parquet file", "pandas.read_parquet(\"OLD\").to_csv(\"data.csv\", index=False)"},
+    {"PAR1"sv, true, "a Parquet file", "pandas.read_parquet(\"OLD\").to_csv(\"data.csv\", index=False)", ".parquet "},
     {"PARE"sv, true, "an encrypted Parquet file", "pandas.read_parquet(\"OLD\").to_csv(\"data.csv\", index=False)"},
-    {"ARROW1"sv, true, "an Arrow (Feather) file", "pandas.read_feather(\"OLD\").to_csv(\"data.csv\", index=False)"},
+    {"ARROW1"sv, true, "an Arrow (Feather) file", "pandas.read_feather(\"OLD\").to_csv(\"data.csv\", index=False)",
+     ".arrow .feather "},
     {"\xFF\xFF\xFF\xFF"sv, true, "a stream of Arrow",
      "pyarrow.ipc.open_stream(\"OLD\").read_pandas().to_csv(\"data.csv\", index=False)"},
     {"FEA1"sv, true, "a Feather file", "pandas.read_feather(\"OLD\").to_csv(\"data.csv\", index=False)"},
@@ -31,15 +33,15 @@ constexpr Foreign table[] = {
     {"MATLAB 7.3 MAT-file"sv, false, "a MAT-file of version 7.3",
      "numpy.save(\"X.npy\", h5py.File(\"OLD\")[\"X\"][()].T), where X is the name of the array"},
     {"MATLAB 5.0 MAT-file"sv, false, "a MAT-file",
-     "numpy.save(\"X.npy\", scipy.io.loadmat(\"OLD\")[\"X\"]), where X is the name of the array"},
+     "numpy.save(\"X.npy\", scipy.io.loadmat(\"OLD\")[\"X\"]), where X is the name of the array", ".mat "},
     {"%%MatrixMarket"sv, false, "a Matrix Market file",
      "scipy.sparse.save_npz(\"X.npz\", scipy.sparse.csr_matrix(scipy.io.mmread(\"OLD\")))"},
-    {"\x80\x02"sv, false, "a Python pickle", pickled},
+    {"\x80\x02"sv, false, "a Python pickle", pickled, ".pkl .pickle .joblib "},
     {"\x80\x03"sv, false, "a Python pickle", pickled},
     {"\x80\x04"sv, false, "a Python pickle", pickled},
     {"\x80\x05"sv, false, "a Python pickle", pickled},
     {"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"sv, false, "an Excel file (.xls)",
-     "pandas.read_excel(\"OLD\").to_csv(\"data.csv\", index=False)"},
+     "pandas.read_excel(\"OLD\").to_csv(\"data.csv\", index=False)", ".xls .xlsx .ods "},
     {"SQLite format 3"sv, true, "an SQLite database", "sqlite3 -header -csv OLD 'SELECT * FROM name' >data.csv"},
     {"RDX"sv, true, "an R workspace", "in R: load(\"OLD\"); write.csv(x, \"data.csv\", row.names = FALSE)"},
     {"BZh"sv, true, "packed by bzip2", "bunzip2 OLD"},
@@ -84,6 +86,12 @@ void refuse_foreign(const std::string& path, const FileStart& start) {
     if (start.bytes.starts_with(foreign.magic) && (binary || !foreign.binary))
       refuse(path, foreign.what, std::string(foreign.remedy));
   refuse_zip(path, start);
+}
+
+void refuse_foreign_name(const std::string& path, const std::string& extension) {
+  for (auto& foreign : table)
+    if (!extension.empty() && foreign.extensions.find(extension + " ") != foreign.extensions.npos)
+      refuse(path, fmt::format("by its name {}", foreign.what), std::string(foreign.remedy));
 }
 
 }  // namespace kbcd

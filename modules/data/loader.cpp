@@ -57,6 +57,7 @@ const Loader& loader_of(const std::string& path) {
     if (Match m = loader.matches(start); m > match) best = &loader, match = m;
     known += (known.empty() ? "" : ", ") + loader.name;
   }
+  if (!best) refuse_foreign_name(path, start.extension);
   require(best, "{}: the file is in none of the known formats ({})", path, known);
   return *best;
 }

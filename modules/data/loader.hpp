@@ -51,6 +51,7 @@ const Loader& loader_of(const std::string& path);  // by what the file begins wi
 
 // An Error with the remedy for a file of a known format that is not read here (Parquet, Excel, pickle …); foreign.cpp.
 void refuse_foreign(const std::string& path, const FileStart& start);
+void refuse_foreign_name(const std::string& path, const std::string& extension);  // by what its name ends with
 
 struct RegisteredLoader {
   explicit RegisteredLoader(Loader loader);

@@ -58,8 +58,8 @@ constexpr Element elements[] = {{'b', 1, truth_at},
 Decoder decoder(const RawArray& array, const std::string& path) {
   for (auto& element : elements)
     if (element.kind == array.kind && element.bytes == array.bytes) return element.decode;
-  fail("{}: numbers of type {} are not read; f2, f4, f8, u1..u8, i1..i8 or b1 expected: save a.astype(\"f8\")", path,
-       array.type());
+  fail("{}: numbers of type {} are not read; f2, f4, f8, u1..u8, i1..i8 or b1 expected: save {}", path, array.type(),
+       array.kind == 'c' ? "a.real and a.imag, side by side" : "a.astype(\"f8\")");
 }
 
 Int checked_product(const std::vector<Int>& factors, const std::string& path) {

@@ -44,6 +44,15 @@ BOOST_AUTO_TEST_CASE(zip_archives_without_arrays) {
   }
 }
 
+// Where the content says nothing, the name does; but a file that is known by its content is read.
+BOOST_AUTO_TEST_CASE(the_name_decides_last) {
+  for (const char* extension : {".pkl", ".joblib"})
+    check_refused("x\x9c" + Bytes(50, '\0'), "by its name a Python pickle", "numpy.save", extension);
+  check_refused(Bytes(4, '\0') + "\1\2\3", "by its name a MAT-file", "loadmat", ".mat");
+  Loaded loaded = load(File(npy("'|u1'", "(2,)", "ab"), false, ".pkl").path, {});
+  BOOST_TEST(loaded.x.n() == 2);
+}
+
 BOOST_AUTO_TEST_CASE(text_that_begins_so_is_read) {
   for (const char* begin : {"PAR1", "ARROW1", "ORC", "RDX", "BZh", "FEA1"}) {
     Loaded loaded = load(File(std::string(begin) + ",b\n1,2\n", false, ".csv").path, {});
