@@ -6,6 +6,7 @@ local choose_lambda = require "kbcd.command.choose_lambda"
 local load_flags = require "kbcd.command.load_flags"
 local load_model = require "kbcd.command.load_model"
 local table_flags = require "kbcd.command.table_flags"
+local read_data = require "kbcd.data.read_data"
 local row_weights = require "kbcd.data.row_weights"
 local pad = require "kbcd.support.pad"
 local baseline = require "kbcd.data.baseline"
@@ -127,8 +128,8 @@ local function main()
   kbcd.output_file.check_command(inputs, { ["--json"] = o.json })
   local model = load_model(o.model, o.with)
   local l, set = choose_lambda(model, o.lambda), {}
-  set.X, set.y, set.y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.reading_precision, o, model.d,
-    table_flags.apply(model.table))
+  set.X, set.y, set.y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.reading_precision, o,
+    read_data.like_model(model), table_flags.apply(model.table))
   row_weights.attach(set, o)
   local S = model[l]:predict(set.X)
   kbcd.scoring.require_finite(S, set.X.first, o.data or o.x)

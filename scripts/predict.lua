@@ -6,6 +6,7 @@ local load_flags = require "kbcd.command.load_flags"
 local load_model = require "kbcd.command.load_model"
 local table_flags = require "kbcd.command.table_flags"
 local csv_rows = require "kbcd.data.csv_rows"
+local read_data = require "kbcd.data.read_data"
 local read_rows = require "kbcd.data.read_rows"
 local table_rows = require "kbcd.data.table_rows"
 
@@ -67,7 +68,7 @@ local function main()
     else
       local options = load_flags.make(o, o.x)
       options.dtype, options.label = model.reading_precision, o.label
-      put((read_rows(o.x, options, model.d, table_flags.apply(model.table, { labels = false }))))
+      put((read_rows(o.x, options, read_data.like_model(model), table_flags.apply(model.table, { labels = false }))))
     end
     out:close()
   end

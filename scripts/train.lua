@@ -194,7 +194,8 @@ end
 
 -- Settings of the run that the model file keeps: numbers, texts and booleans.
 local function stored_options(data, s, epochs)
-  local options = { held_out = data.held_out or 0, data = data.source, weights = o.weights, balance = o.balance }
+  local options = { held_out = data.held_out or 0, data = data.source, weights = o.weights, balance = o.balance,
+    zero_based = data.zero_based }
   for name, value in pairs(s.options) do
     if name == "loss" then value = tostring(value) end
     local kind = kbcd.type(value)

@@ -35,17 +35,24 @@ sol::table declaration(lua_State* L, const Loader& loader) {
   return entry;
 }
 
-constexpr const char* names_of_columns = "kbcd names of columns";  // in the registry: names by DataSet, with weak keys
+// In the registry, by DataSet, with weak keys: the names of its columns; the options that its loader settled.
+constexpr const char *names_of_columns = "kbcd names of columns", *settled_options = "kbcd settled options";
+
+sol::table weak_table(sol::state_view lua, const char* name) {
+  sol::table table = lua.create_table();
+  table[sol::metatable_key] = lua.create_table_with("__mode", "k");
+  lua.registry()[name] = table;
+  return table;
+}
 
 // For the commands: loaders.declared(), loaders.common() (the options of every loader), loaders.of(path),
-// loaders.columns (the names of the columns of a DataSet that load gave, where its file has a header).
+// loaders.columns (the names of the columns of a DataSet that load gave, where its file has a header),
+// loaders.settled (options that its loader chose by the content of the file).
 void bind_loaders(sol::state_view lua, sol::table kbcd) {
   sol::table table = lua.create_table();
   kbcd["loaders"] = table;
-  sol::table columns = lua.create_table();
-  columns[sol::metatable_key] = lua.create_table_with("__mode", "k");
-  table["columns"] = columns;
-  lua.registry()[names_of_columns] = columns;
+  table["columns"] = weak_table(lua, names_of_columns);
+  table["settled"] = weak_table(lua, settled_options);
   table["declared"] = make_function(lua, [](lua_State* L) {
     sol::table list = sol::state_view(L).create_table();
     for (auto& loader : loaders()) list.add(declaration(L, loader));
@@ -215,10 +222,10 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
         comm::require_same("load", path + (options.empty() ? "" : ", ") + text_of(options));
         Loaded loaded = load(path, options);
         auto results = results_of(L, loaded);
-        if (!loaded.columns.empty()) {
-          sol::table columns = sol::state_view(L).registry()[names_of_columns];
-          columns[results[0]] = sol::as_table(loaded.columns);
-        }
+        sol::table columns = sol::state_view(L).registry()[names_of_columns];
+        if (!loaded.columns.empty()) columns[results[0]] = sol::as_table(loaded.columns);
+        sol::table settled = sol::state_view(L).registry()[settled_options];
+        if (!loaded.settled.empty()) settled[results[0]] = to_lua(L, loaded.settled);
         return results;
       });
 }

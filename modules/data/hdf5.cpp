@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "modules/data/h5.hpp"
-#include "modules/data/loader.hpp"
+#include "modules/data/raw_array.hpp"
 
 namespace kbcd {
 namespace {

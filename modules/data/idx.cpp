@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "modules/data/loader.hpp"
+#include "modules/data/raw_array.hpp"
 
 namespace kbcd {
 namespace {

@@ -1,5 +1,8 @@
-// libsvm (svmlight) text: `label index:value index:value … # comment`, indices from 1, ascending. One label a line
-// makes y one column; several, separated by commas, make several. Rows become sparse where that takes less memory.
+// libsvm (svmlight) text: `label index:value index:value … # comment`, indices ascending. One label a line makes y one
+// column; several, separated by commas, make several. Rows become sparse where that takes less memory.
+//
+// Indices count from 1. They count from 0 in a file that has an index 0 anywhere, or whose first comments say "Column
+// indices are zero-based", as scikit-learn writes it; the option zero_based overrides both.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -30,6 +33,7 @@ bool is_row(std::string_view content) {
 struct Plan {
   Int d = 0, targets = 0;
   bool sparse = false;
+  Int first = 1;                // index: 0 or 1
   Int largest = largest_index;  // index that a line may have
 };
 
@@ -45,7 +49,7 @@ class RowReader {
     at_ = content.data(), end_ = at_ + content.size();
     skip_blanks();
     read_labels(put_label);
-    Int last = 0;
+    Int last = plan_.first - 1;
     for (skip_blanks(); at_ != end_; skip_blanks()) {
       Int index = read_index(last);
       double value = 0;
@@ -54,7 +58,7 @@ class RowReader {
         bad("a finite number expected behind '{}:', got {}", index, rest());
       at_ = stop;
       // Without `features`, d comes from the last index of every line: a larger one is followed by an error.
-      if (index <= plan_.d) put(index - 1, value);
+      if (index - plan_.first < plan_.d) put(index - plan_.first, value);
       last = index;
     }
   }
@@ -71,12 +75,16 @@ class RowReader {
       double value = 0;
       const char* stop = read_number(at_, end_, value);
       if (!stop || (stop != end_ && !is_blank(*stop) && *stop != ','))
-        bad("a number expected as label, got {}", rest());
+        bad("a number expected as label, got {}{}", rest(),
+            rest().find(':') == rest().npos ? "" : "; a row without a label (multilabel data) is not read");
       if (count < plan_.targets) put_label(count, value);
       more = stop != end_ && *stop == ',';
       at_ = stop + more;
     }
-    if (count != plan_.targets) bad("{} label(s) expected as in the first row, got {}", plan_.targets, count);
+    if (count != plan_.targets)
+      bad("{} label(s) expected as in the first row, got {}; lists of classes (multilabel data) are not read: give a "
+          "column of 0 and 1 for each class in a file of their own",
+          plan_.targets, count);
   }
 
   Int read_index(Int last) {
@@ -89,11 +97,14 @@ class RowReader {
       return index;
     }
     at_ = start;
-    if (rest().starts_with("'qid:")) bad("qid: marks data for ranking, which is not read; remove the qid: entries");
+    if (rest().starts_with("'qid:"))
+      bad("qid: marks data for ranking, which is not read; remove these entries: sed -E 's/ qid:[0-9]+//' OLD >NEW");
     if (!good) bad("index:value expected, got {}", rest());
-    if (index == 0) bad("indices count from 1, got {}", rest());
+    if (index == 0 && last == 0 && plan_.first == 1)
+      bad("indices count from 1, got {}; zero_based = true says that they count from 0", rest());
     if (index <= last) bad("indices must ascend, got {} behind {}", index, last);
-    bad("an index of at most {} expected, got {}", plan_.largest, rest());
+    bad("an index of at most {} expected, got {}{}", plan_.largest, rest(),
+        plan_.first == 0 ? "; zero_based = false says that indices count from 1" : "");
   }
 
   std::string rest() const {
@@ -159,58 +170,87 @@ void read_sparse(const std::string& path, const TextShare& share, const Plan& pl
   });
 }
 
-// The labels of the first row, which every rank looks at, say how many targets there are.
-Int targets_of(const std::string& path) {
+// What every rank sees at the beginning: how many labels the first row has, and whether indices count from 0, if the
+// comments before it say so.
+struct Beginning {
+  Int targets = 1;
+  std::optional<bool> zero_based;
+};
+
+Beginning beginning_of(const std::string& path) {
+  Beginning beginning;
   LineReader lines(path);
   for (std::string_view line; lines.next(line);) {
     auto content = without_comment(line);
-    if (!is_row(content)) continue;
-    auto label = content.substr(content.find_first_not_of(blanks));
-    label = label.substr(0, label.find_first_of(blanks));
-    return 1 + std::count(label.begin(), label.end(), ',');
+    if (is_row(content)) {
+      auto label = content.substr(content.find_first_not_of(blanks));
+      label = label.substr(0, label.find_first_of(blanks));
+      beginning.targets = 1 + std::count(label.begin(), label.end(), ',');
+      break;
+    }
+    if (line.find("Column indices are zero-based") != line.npos) beginning.zero_based = true;
+    if (line.find("Column indices are one-based") != line.npos) beginning.zero_based = false;
   }
-  return 1;
+  return beginning;
 }
 
-// Colons, each of which makes an entry, and the index before the last of them, which is the row's largest.
-Int weigh(std::string_view line, Int& largest) {
+// The number before a colon; -1 if there is none.
+Int index_before(std::string_view content, std::size_t colon) {
+  Int index = 0, place = 1;
+  auto at = colon;
+  for (; at > 0 && content[at - 1] >= '0' && content[at - 1] <= '9' && place <= largest_index; place *= 10)
+    index += place * (content[--at] - '0');
+  return at == colon ? -1 : std::min(index, largest_index);
+}
+
+// The indices of some lines: a row's smallest is before its first colon, its largest before the last.
+struct Indices {
+  bool zero = false;
+  Int largest = -1;
+};
+
+// Colons, each of which makes an entry.
+Int weigh(std::string_view line, Indices& seen) {
   auto content = without_comment(line);
   if (!is_row(content)) return no_row;
-  auto colon = content.rfind(':');
+  auto colon = content.find(':');
   if (colon == content.npos) return 0;
-  Int index = 0, place = 1;
-  for (auto at = colon; at > 0 && content[at - 1] >= '0' && content[at - 1] <= '9' && place <= largest_index;
-       place *= 10)
-    index += place * (content[--at] - '0');
-  largest = std::max(largest, std::min(index, largest_index));
+  seen.zero = seen.zero || index_before(content, colon) == 0;
+  seen.largest = std::max(seen.largest, index_before(content, content.rfind(':')));
   return std::count(content.begin(), content.end(), ':');
 }
 
 Loaded load_libsvm(const std::string& path, const Params& options) {
   Plan plan;
+  Indices seen;
+  auto share = share_text(path, {}, options.get<Int>("rows"), [&](std::string_view line) { return weigh(line, seen); });
+  auto most = [](auto number) { return comm::allreduce(static_cast<double>(number), comm::Reduction::max); };
+  seen = {most(seen.zero) > 0, static_cast<Int>(most(seen.largest))};
+  Beginning beginning;
+  comm::together([&] { beginning = beginning_of(path); });
+  bool zero_based = options.get<bool>("zero_based").value_or(beginning.zero_based.value_or(seen.zero));
+  plan.targets = beginning.targets;
+  plan.first = zero_based ? 0 : 1;
   auto features = options.get<Int>("features");
-  plan.largest = features.value_or(largest_index);
-  Int largest = 0;
-  auto share =
-      share_text(path, {}, options.get<Int>("rows"), [&](std::string_view line) { return weigh(line, largest); });
-  largest = static_cast<Int>(comm::allreduce(static_cast<double>(largest), comm::Reduction::max));
-  plan.d = features.value_or(largest);
+  plan.d = features.value_or(seen.largest < 0 ? 0 : std::max<Int>(1, seen.largest + 1 - plan.first));
+  plan.largest = features.value_or(largest_index) - 1 + plan.first;
   double filled = static_cast<double>(share.entries) / (static_cast<double>(share.n) * static_cast<double>(plan.d));
   plan.sparse = options.get<bool>("sparse").value_or(filled < 1.0 / 3);
   DType dtype = options.get<DType>("dtype").value_or(DType::f64);
   Rows rows;
   comm::together([&] {
     require(plan.d >= 1, "{}: no row has a feature; say how many columns there are with features = …", path);
-    plan.targets = targets_of(path);
     rows.labels = Matrix(share.possible_rows(plan.targets), plan.targets, DType::f64);
     if (!plan.sparse) require_dense_room(path, share.n, plan.d, dtype);
     dispatch(dtype, [&]<class T>() {
       plan.sparse ? read_sparse<T>(path, share, plan, rows) : read_dense<T>(path, share, plan, rows);
     });
   });
-  DataSet y(share.n, rows.labels, path);
-  if (plan.sparse) return {DataSet(share.n, std::move(rows.csr), path), y};
-  return {DataSet(share.n, rows.dense, path), y};
+  Loaded loaded{plan.sparse ? DataSet(share.n, std::move(rows.csr), path) : DataSet(share.n, rows.dense, path)};
+  loaded.y = DataSet(share.n, rows.labels, path);
+  loaded.settled = {{"zero_based", zero_based}};
+  if (beginning.zero_based) loaded.settled.emplace("said_zero_based", *beginning.zero_based);
+  return loaded;
 }
 
 // A label, and behind it a number or "qid" with a colon.
@@ -242,9 +282,12 @@ const RegisteredLoader libsvm({
                  .help = "whether X is sparse; by default where less than a third of the entries is given",
                  .kind = Kind::flag},
                 {.name = "features",
-                 .help = "how many columns; by default the largest index in the file",
+                 .help = "how many columns; by default as many as the largest index in the file needs",
                  .kind = Kind::count,
-                 .most = largest_index}},
+                 .most = largest_index},
+                {.name = "zero_based",
+                 .help = "whether indices count from 0; by default if the file's comment says so or an index is 0",
+                 .kind = Kind::flag}},
     .columns = "features",
     .matches = is_libsvm,
     .load = load_libsvm,

@@ -49,6 +49,7 @@ const Loader& loader_of(const std::string& path) {
   require(!bytes.starts_with("\xFF\xFE") && !bytes.starts_with("\xFE\xFF"),
           "{}: text in UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 OLD >NEW", path);
   FileStart start{bytes, extension_of(path)};
+  refuse_foreign(path, start);
   const Loader* best = nullptr;
   Match match = Match::no;
   std::string known;
@@ -56,6 +57,7 @@ const Loader& loader_of(const std::string& path) {
     if (Match m = loader.matches(start); m > match) best = &loader, match = m;
     known += (known.empty() ? "" : ", ") + loader.name;
   }
+  if (!best) refuse_foreign_name(path, start.extension);
   require(best, "{}: the file is in none of the known formats ({})", path, known);
   return *best;
 }

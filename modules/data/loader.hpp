@@ -22,6 +22,7 @@ struct Loaded {
   std::optional<DataSet> y = {};          // where the file has labels
   std::vector<std::string> classes = {};  // where they are names: y holds numbers of these, from 0
   std::vector<std::string> columns = {};  // the names of the columns of x, where the file has a header
+  Values settled = {};  // options that the loader chose by the content, which other files of the same data need, too
 };
 
 Loaded load(const std::string& path, const Values& options);
@@ -48,24 +49,15 @@ const std::vector<Loader>& loaders();              // by name
 const std::vector<Param>& common_options();        // rows and dtype
 const Loader& loader_of(const std::string& path);  // by what the file begins with
 
+// An Error with the remedy for a file of a known format that is not read here (Parquet, Excel, pickle …); foreign.cpp.
+void refuse_foreign(const std::string& path, const FileStart& start);
+void refuse_foreign_name(const std::string& path, const std::string& extension);  // by what its name ends with
+
 struct RegisteredLoader {
   explicit RegisteredLoader(Loader loader);
 };
 
 // Match::sure for files that begin with these bytes.
 std::function<Match(const FileStart&)> begins_with(std::string_view magic);
-
-// An array of numbers behind a header, as in .npy and idx.
-struct RawArray {
-  char kind;  // 'u', 'i', 'f', 'b' (true or false)
-  int bytes;  // of one number
-  bool big_endian;
-  bool column_major;
-  std::vector<Int> shape;  // rows first; further dimensions make up the columns
-};
-
-const Param& scale_option();  // of formats that hold arrays
-DataSet read_array(ByteReader& in, const RawArray& array, const Params& options);
-DataSet read_npy(ByteReader& in, const Params& options);  // from its magic on
 
 }  // namespace kbcd

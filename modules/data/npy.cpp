@@ -1,12 +1,12 @@
 // NumPy's .npy: "\x93NUMPY", version, header length, a Python dictionary with descr, fortran_order and shape,
-// numbers.
+// numbers or texts.
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 #include <string>
 
-#include "modules/data/loader.hpp"
+#include "modules/data/raw_array.hpp"
 
 namespace kbcd {
 namespace {
@@ -35,24 +35,40 @@ std::vector<Int> parse_shape(std::string_view text, const std::string& path) {
     shape.push_back(size);
     rest.remove_prefix(stop - rest.data());
   }
-  require(!shape.empty(), "{}: an array of at least one dimension expected, got a single number", path);
   return shape;
 }
 
-RawArray parse_header(std::string_view header, const std::string& path) {
-  auto descr = value_of(header, "descr", path);
-  require(descr.size() >= 5 && descr[0] == '\'' && std::string_view("<>|=").find(descr[1]) != descr.npos &&
-              descr.find('\'', 1) == 4,
+// The type behind 'descr': one letter for the kind, and the bytes (of U: the characters) of one element.
+RawArray parse_type(std::string_view descr, const std::string& path) {
+  auto end = descr.find('\'', 1);
+  bool plain = descr.size() >= 4 && descr[0] == '\'' && end != descr.npos && end >= 3;
+  require(plain || !descr.starts_with('['),
+          "{}: plain numbers expected (descr such as '<f4'), the .npy header has named fields; save "
+          "numpy.lib.recfunctions.structured_to_unstructured(a)",
+          path);
+  std::string_view orders = "<>|=", kinds = "uifbUSOcMmV";
+  require(plain && orders.find(descr[1]) != orders.npos && kinds.find(descr[2]) != kinds.npos,
           "{}: plain numbers expected (descr such as '<f4'), the .npy header says {}", path, descr.substr(0, 40));
-  auto order = value_of(header, "fortran_order", path);
-  require(order.starts_with("True") || order.starts_with("False"), "{}: fortran_order must be True or False", path);
-  return {descr[2], descr[3] - '0', descr[1] == '>', order.starts_with("True"),
-          parse_shape(value_of(header, "shape", path), path)};
+  RawArray array{descr[2], 0, descr[1] == '>', false, {}};
+  require(array.kind != 'O',
+          "{}: an array of Python objects (dtype object, a pickle), which is not read: save a.astype(\"f8\"), or "
+          "a.astype(str) for labels that are texts",
+          path);
+  require(array.kind != 'M' && array.kind != 'm',
+          "{}: dates or durations ({}) are not read; save them as numbers: a.astype(\"i8\").astype(\"f8\")", path,
+          descr.substr(0, end + 1));
+  auto digits = descr.substr(3, end - 3);
+  auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), array.bytes);
+  constexpr Int most = 1 << 28;
+  require(error == std::errc{} && stop == digits.data() + digits.size() && array.bytes >= 0 && array.bytes <= most,
+          "{}: plain numbers expected (descr such as '<f4'), the .npy header says {}", path, descr.substr(0, end + 1));
+  if (array.kind == 'U') array.bytes *= 4;
+  return array;
 }
 
 }  // namespace
 
-DataSet read_npy(ByteReader& in, const Params& options) {
+RawArray read_npy_header(ByteReader& in) {
   auto& path = in.name();
   std::array<std::uint8_t, 8> start;
   in.read(start.data(), 8, "the .npy header");
@@ -66,20 +82,35 @@ DataSet read_npy(ByteReader& in, const Params& options) {
   in.require_more(length);
   std::string header(length, '\0');
   in.read(header.data(), length, "the .npy header");
-  return read_array(in, parse_header(header, path), options);
+  RawArray array = parse_type(value_of(header, "descr", path), path);
+  auto order = value_of(header, "fortran_order", path);
+  require(order.starts_with("True") || order.starts_with("False"), "{}: fortran_order must be True or False", path);
+  array.column_major = order.starts_with("True");
+  array.shape = parse_shape(value_of(header, "shape", path), path);
+  return array;
+}
+
+ArrayRows read_npy(ByteReader& in, const Params& options) {
+  RawArray array = read_npy_header(in);
+  if (array.texts()) return read_names(in, array, options);
+  require(!options.get<bool>("names").value_or(false), "{}: names = true is for texts, the array holds {}", in.name(),
+          array.type());
+  return {read_array(in, array, options)};
 }
 
 namespace {
 
 Loaded load_npy(const std::string& path, const Params& options) {
-  FileReader in(path);
-  return {read_npy(in, options)};
+  return load_array([&]() -> ArrayRows {
+    FileReader in(path);
+    return read_npy(in, options);
+  });
 }
 
 const RegisteredLoader npy({
     .name = "npy",
-    .gives = "X; further dimensions than the first make up the columns",
-    .options = {scale_option()},
+    .gives = "X; further dimensions than the first make up the columns; of texts, with names, also classes",
+    .options = {scale_option(), names_option()},
     .matches = begins_with(magic),
     .load = load_npy,
 });

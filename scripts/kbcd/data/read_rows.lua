@@ -1,6 +1,6 @@
--- read_rows(name, options, d, t): the rows of a file for the commands. CSV files are tables (read_table): t is the
+-- read_rows(name, options, like, t): the rows of a file for the commands. CSV files are tables (read_table): t is the
 -- description of the training data's, or { fit = true, drop = …, columns = …, categories = … } to make one. Returns X, y, the
--- names of classes, and the description, if there is one. Other files are read by read_data, as rows of d numbers.
+-- names of classes, and the description, if there is one. Other files are read by read_data.
 
 local kbcd = require "kbcd"
 local read_data = require "kbcd.data.read_data"
@@ -15,7 +15,7 @@ local function require_numbers(name, t)
   end
 end
 
-return function(name, options, d, t)
+return function(name, options, like, t)
   local loader = read_data.loader_of((read_data.file_of(name)))
   if t and loader and loader.name == "CSV" and not options.names then
     local o = { dtype = options.dtype, header = options.header, label = options.label, labels = t.labels, say = t.say }
@@ -27,5 +27,5 @@ return function(name, options, d, t)
   for _, flag in ipairs{ "drop", "columns", "categories" } do
     if t and t[flag] then error(("%s: --%s is for CSV files"):format(name, flag), 0) end
   end
-  return read_data(name, options, d)
+  return read_data(name, options, like)
 end

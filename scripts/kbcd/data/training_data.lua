@@ -2,10 +2,10 @@
 --
 -- Returns a table: X, y (class numbers 1..k, or targets), test = { X, y } or nil, held = { X, y } or nil, held_out (how many
 -- rows), task, k, names (of classes), values (the labels behind them), columns (names of the columns of X, or nil),
--- targets (names of those of y, or nil), table (the description of a CSV table, or nil), preprocess, weights (of the rows, a
--- DataSet, or nil; test and held have theirs). Rows that are held out of the training rows choose λ and when to stop; test
--- rows choose nothing. Without a test set, test is held. With one, rows are held out if there is something to choose
--- (o.chooses) or o.hold_out says how many.
+-- targets (names of those of y, or nil), table (the description of a CSV table, or nil), zero_based (whether a libsvm file
+-- counts its columns from 0, or nil), preprocess, weights (of the rows, a DataSet, or nil; test and held have theirs). Rows
+-- that are held out of the training rows choose λ and when to stop; test rows choose nothing. Without a test set, test is
+-- held. With one, rows are held out if there is something to choose (o.chooses) or o.hold_out says how many.
 -- Of few rows none is held out where o.leaves_out says that leave-one-out errors are known: data.leaves_out is true then.
 -- data.whole has the rows of training and those held out together, to fit the chosen model to (training_data.refit).
 
@@ -28,19 +28,20 @@ set), held_out (how many), task, k, names, values, preprocess, weights (a DataSe
 training_data.prepare(data, kind) preprocesses it; training_data.refit(data) has the held-out rows among those to train on;
 training_data.split(data, I, J) trains on rows I and tests on rows J.]]
 
--- y from a separate file: numbers, or one CSV column of names, which are returned second.
+-- y from a separate file: numbers, or names (a CSV column, an array of texts), which are returned second.
 local function read_labels(y)
   local good, labels = pcall(read_data, y, { dtype = "f64" })
-  if good then return labels end
+  if good then return labels.sparse and labels:to_dense() or labels end
   local named, numbers, _, names = pcall(read_data, y, { dtype = "f64", names = true })
-  if not named and tostring(numbers):find(": line %d") then error(numbers, 0) end  -- text, with the line
+  local text = tostring(numbers)
+  if not named and (text:find(": line %d") or text:find(": row %d")) then error(numbers, 0) end  -- text, with its place
   if not names then error(labels, 0) end
   return numbers, names
 end
 
 -- X, y, the names of classes, if the file had names, and the description of the table, if it is CSV, from `data` or from `x`
--- and `y`. options: for kbcd.load of data; d and t as for read_rows.
-local function read_pair(data, x, y, precision, options, d, t)
+-- and `y`. options: for kbcd.load of data; like and t as for read_rows.
+local function read_pair(data, x, y, precision, options, like, t)
   -- The options of the file's format, and what every file is read with.
   local function with(file, more)
     local all = options and load_flags.make(options, file) or {}
@@ -48,12 +49,12 @@ local function read_pair(data, x, y, precision, options, d, t)
     return all
   end
   if data then
-    local X, labels, names, fitted = read_rows(data, with(data, { dtype = precision, label = options and options.label }), d,
-      t)
+    local X, labels, names, fitted = read_rows(data, with(data, { dtype = precision, label = options and options.label }),
+      like, t)
     if not labels then error(data .. ": no labels in it; give them with --y, and the rows with --x", 0) end
     return X, labels, names, fitted
   end
-  local X, _, _, fitted = read_rows(x, with(x, { dtype = precision }), d, t)
+  local X, _, _, fitted = read_rows(x, with(x, { dtype = precision }), like, t)
   local labels, names = read_labels(y)
   if X.n ~= labels.n then error(("%s has %d rows, %s has %d"):format(x, X.n, y, labels.n), 0) end
   return X, labels, names, fitted
@@ -139,10 +140,13 @@ local function read(_, o)
   -- Rows that will be preprocessed come with all digits that the file has; prepare() rounds them.
   local precision = not o.preprocess and not o.start and not o.searches and o.precision or nil
   data.X, data.y, data.names, data.table = read_pair(o.data, o.x, o.y, precision, o, nil, table_flags.fit(o))
+  local like = read_data.like(data.X)
+  data.zero_based = like.zero_based
+  if like.zero_based and not o.quiet then kbcd.say("%s: its columns count from 0", data.source) end
   local t = data.table
   data.columns = t and (t.header == 1 or #t.kinds < data.X.d) and runtime.tables.outputs(t) or nil
   if o.test_x or o.test_data then
-    local X, y, names = read_pair(o.test_data, o.test_x, o.test_y, precision, o, data.X.d,
+    local X, y, names = read_pair(o.test_data, o.test_x, o.test_y, precision, o, like,
       table_flags.apply(t))
     data.test = { X = X, y = y, names = names }
     if X.d ~= data.X.d then

@@ -48,6 +48,69 @@ BOOST_AUTO_TEST_CASE(npy_of_every_type_and_byte_order) {
   check_loads(File(npy("'|b1'", "(1, 1, 2)", {0, 1})), rows_by_rows({0, 1}, 1), DType::f32);
 }
 
+BOOST_AUTO_TEST_CASE(npy_of_half_precision) {
+  // 1, -2, the largest, the smallest above 0, a third, -0
+  std::vector<double> bits = {0x3C00, 0xC000, 0x7BFF, 0x0001, 0x3555, 0x8000};
+  Dense expected = rows_by_rows({1, -2, 65504, std::ldexp(1, -24), 0.333251953125, 0}, 3);
+  for (bool big : {false, true})
+    check_loads(File(npy(big ? "'>f2'" : "'<f2'", "(3, 2)", numbers<std::uint16_t>(bits, big))), expected, DType::f32);
+  for (double bad : {0x7C00, 0x7E00, 0xFC00})  // Inf, NaN, -Inf
+    BOOST_TEST(refuses_bytes(npy("'<f2'", "(1,)", numbers<std::uint16_t>({bad}))));
+}
+
+// Texts are class names, numbered in their order over all ranks.
+BOOST_AUTO_TEST_CASE(npy_of_texts) {
+  auto utf32 = [](const std::vector<std::u32string>& texts, std::size_t width, bool big) {
+    Bytes out;
+    for (auto& text : texts)
+      for (std::size_t k = 0; k < width; ++k) out += number<std::uint32_t>(k < text.size() ? text[k] : 0, big);
+    return out;
+  };
+  Dense expected = rows_by_rows({2, 0, 3, 1, 2}, 5);
+  std::vector<std::string> names = {"a", "b c", "r\xC3\xB6t", "\xF0\x9F\x98\x80"};
+  auto check = [&](const Bytes& content, const Dense& numbers, const std::vector<std::string>& classes,
+                   const Values& more = {}) {
+    Values options = more;
+    options.emplace("names", true);
+    Loaded loaded = load(File(content).path, options);
+    BOOST_TEST(loaded.x.n() == numbers.rows());
+    BOOST_TEST(distance(loaded.x.local(), share(numbers)) == 0);
+    BOOST_TEST(loaded.classes == classes);
+  };
+  for (bool big : {false, true}) {
+    Bytes texts = utf32({U"r\u00F6t", U"a", U"\U0001F600", U"b c", U"r\u00F6t"}, 4, big);
+    for (const char* shape : {"(5,)", "(5, 1)"}) check(npy(big ? "'>U4'" : "'<U4'", shape, texts), expected, names);
+    check(npy(big ? "'>U4'" : "'<U4'", "(5,)", texts), rows_by_rows({1, 0}, 2), {"a", names[2]}, {{"rows", 2}});
+  }
+  check(npy("'|S3'", "(3,)", Bytes("no\0yesno\0", 9)), rows_by_rows({0, 1, 0}, 3), {"no", "yes"});
+  check(npy("'|S1'", "(3,)", "131"), rows_by_rows({0, 1, 0}, 3), {"1", "3"});
+
+  auto refused = [](const Bytes& content, const std::string& text, const Values& options) {
+    std::string message = refusal(File(content).path, options);
+    BOOST_TEST(message.find(text) != message.npos, "'" << text << "' expected in: " << message);
+  };
+  Values named = {{"names", true}};
+  refused(npy("'<U1'", "(2,)", utf32({U"a", U"b"}, 1, false)), "texts are read as labels: give them with --y", {});
+  for (const Values& options : {Values{}, named}) {
+    refused(npy("'|S1'", "(2, 2)", "abcd"), "one column of texts", options);
+    refused(npy("'|S1'", "()", "a"), "a single text", options);
+    refused(npy("'|O'", "(2,)", Bytes(40, 'x')), "a.astype(str)", options);
+  }
+  refused(npy("'|S1'", "(3,)", "ab"), "announces 3 more bytes", named);
+  refused(npy("'|S1'", "(0,)", ""), "at least one row", named);
+  refused(npy("'|S0'", "(1000000000000,)", ""), "empty", named);
+  refused(npy("'<U9'", "(9223372036854775807,)", Bytes(36, 'a')), "impossible", named);
+  refused(npy("'|S1'", "(2,)", "ab"), "rows = 3", {{"names", true}, {"rows", 3}});
+  refused(npy("'|S1'", "(3,)", Bytes("a\0b", 3)), "row 2: a label expected, the text is empty", named);
+  refused(npy("'|S3'", "(2,)", Bytes("a\0\0nan", 6)), "row 2: a label expected, 'nan'", named);
+  refused(npy("'|S2'", "(2,)", "aaa\xFF"), "row 2: UTF-8", named);
+  refused(npy("'|S3'", "(2,)", "aaaa\nb"), "row 2: a text without control", named);
+  refused(npy("'|S3'", "(1,)", Bytes("a\0b", 3)), "row 1: a text without control", named);
+  for (char32_t bad : {0xD800u, 0x110000u, 0xFFFFFFFFu})
+    refused(npy("'<U1'", "(2,)", utf32({U"a", {bad}}, 1, false)), "row 2: UTF-8", named);
+  refused(npy("'<f8'", "(2,)", Bytes(16, 0)), "names = true is for texts, the array holds f8", named);
+}
+
 BOOST_AUTO_TEST_CASE(npy_of_every_shape_order_version_and_number_of_rows) {
   for (int rows : {1, 2, 3, 7}) {
     std::vector<double> values = counting(rows * 6), columns(values.size());
@@ -142,8 +205,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_data_file_is_refused) {
   BOOST_TEST(refuses(std::filesystem::temp_directory_path().string()));
   BOOST_TEST(refuses((std::filesystem::temp_directory_path() / "kbcd_test_no_such_file").string()));
   BOOST_TEST(refuses((std::filesystem::temp_directory_path() / std::string(300, 'x')).string()));  // too long a name
-  for (const char* descr :
-       {"'<f2'", "'<c8'", "'|S1'", "'<U4'", "'<f16'", "[('a', '<f4')]", "'f4'", "'<tA'", "'<e4'", "<f4", ""})
+  for (const char* descr : {"'<c8'", "'|S1'", "'<U4'", "'<f16'", "'<f3'", "'|O'", "'<M8[ns]'",
+                            "'<U99999999999999999999'", "'<U'", "[('a', '<f4')]", "'f4'", "'<tA'", "'<e4'", "<f4", ""})
     BOOST_TEST(refuses_bytes(npy(descr, "(4, 3)", Bytes(400, 0))), descr);
   Bytes version_4 = good_npy;
   version_4[6] = 4;
