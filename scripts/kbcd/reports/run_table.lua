@@ -43,8 +43,8 @@ function run_table.lines(seconds, d, all)
     if counted[t.name] then t.operations = 2 * d * kbcd.timers.count(counted[t.name]) end
   end
   local peak, several = (seconds >= long_run or all) and sgemm() or nil, kbcd.size() > 1
-  local lines = { ("%-22s %8s %9s %9s %9s %6s %9s%s%s"):format("seconds in", "calls", "min", "mean", "max", "share", "GFLOP/s",
-    peak and "  of sgemm" or "", several and "   MB sent" or "") }
+  local lines = { ("%-22s %8s %9s %9s %9s %6s %9s%s%s"):format("seconds in", "calls", "min", "mean", "max", "share",
+    "GFLOP/s", peak and "  of sgemm" or "", several and "   MB sent" or "") }
   for _, t in ipairs(list) do
     if t.max >= least_share * seconds or all then
       local rate = t.operations > 0 and t.mean > 0 and t.operations / t.mean / 1e9
