@@ -56,7 +56,8 @@ const Loader& loader_of(const std::string& path) {
     if (Match m = loader.matches(start); m > match) best = &loader, match = m;
     known += (known.empty() ? "" : ", ") + loader.name;
   }
-  require(best, "{}: the file is in none of the known formats ({})", path, known);
+  require(best, "{}: the file is in none of the known formats ({}); give a table of text a name that ends in .csv",
+          path, known);
   return *best;
 }
 

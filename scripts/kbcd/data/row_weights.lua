@@ -44,7 +44,7 @@ local function read_column(o, path)
   local good, X = pcall(kbcd.read_table, path, { columns = { row_weights.column(o) }, header = load_flags.header(o),
     say = function() end })
   if not good then error(("--weights %s: there is no such file; as a column: %s"):format(o.weights, tostring(X)), 0) end
-  if X.d ~= 1 then error(source .. ": a number in every row expected", 0) end
+  if X.d ~= 1 then error(source .. ": a number in every row expected; the column has missing values, text or dates", 0) end
   return X
 end
 

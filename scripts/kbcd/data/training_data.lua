@@ -65,7 +65,9 @@ local function name_of(value) return ("%.0f"):format(value) end
 local function number_classes(data)
   data.values = data.values or kbcd.classes.values(data.y)
   data.k = #data.values
-  if data.k < 2 then error("y: labels of at least two classes expected, got one", 0) end
+  if data.k < 2 then error(("y: labels of at least two classes expected, every row has %s; is this the right column (--label)? " ..
+      "--task regress takes numbers for real targets"):format(data.names and "'" .. data.names[1] .. "'" or
+      name_of(data.values[1])), 0) end
   data.names = data.names or {}
   for i, value in ipairs(data.values) do data.names[i] = data.names[i] or name_of(value) end
   data.y = kbcd.classes.numbers(data.y, data.values)
