@@ -81,8 +81,7 @@ inline bool looks_like_header(const std::vector<std::string_view>& first, const 
     if (whole_number_text(first[j]) || is_failed_number(first[j]) || stands_for_nothing(first[j])) return false;
     if (j >= second.size() || !whole_number_text(second[j])) continue;
     if (begins_like_number(first[j]) && !is_pixel(first[j])) {
-      ++doubtful;
-      column = static_cast<Int>(j);
+      if (doubtful++ == 0) column = static_cast<Int>(j);
     } else {
       if (names == 0 && doubtful == 0) column = static_cast<Int>(j);
       ++names;

@@ -59,19 +59,21 @@ std::size_t comments(const std::vector<Line>& rows) {
   return std::find_if(rows.begin(), first, alike) - rows.begin();
 }
 
-// Rows without other delimiters that blanks divide into equally many fields, one of them a number.
+// Rows without other delimiters that blanks divide into equally many fields, one of them a number. A header may lack
+// the name of the first column, which is an error later.
 bool blanks_separate(const std::vector<Line>& rows, const std::string& path) {
-  std::size_t columns = 0;
+  std::vector<std::size_t> counts;
   bool number = false;
   for (auto& row : rows) {
     if (row.text.find_first_of(",;|\t\"") != std::string::npos) return false;
     Fields fields(path, ' ');
     auto& found = fields.of(row.text, row.behind.lines);
-    if (columns == 0) columns = found.size();
-    if (found.size() != columns || columns < 2) return false;
+    counts.push_back(found.size());
     number = std::any_of(found.begin(), found.end(), [](auto text) { return whole_number_text(text).has_value(); });
   }
-  return number;
+  bool lacks_one = rows.size() > 1 && counts[0] + 1 == counts.back();
+  auto alike = [&](std::size_t count) { return count == counts.back(); };
+  return number && counts.back() > 1 && std::all_of(counts.begin() + lacks_one, counts.end(), alike);
 }
 
 bool has_most(const std::vector<std::string>& names, const std::vector<std::string>& of) {

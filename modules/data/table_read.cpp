@@ -118,7 +118,7 @@ class RowEncoder {
 
   // put(column of X, value) for everything that may not be 0.
   template <class Put>
-  void encode(const Fields& fields, Put&& put) const {
+  void encode(const Fields& fields, Put&& put) {
     Int at = 0;
     for (std::size_t k = 0; k < places_.size(); ++k) {
       auto& column = table_.columns[k];
@@ -130,6 +130,8 @@ class RowEncoder {
       at += column.width();
     }
   }
+
+  Int surprises = 0;  // values that are missing where no training row had that
 
  private:
   template <class Put>
@@ -146,7 +148,7 @@ class RowEncoder {
   }
 
   template <class Put>
-  void put_number(const Fields& fields, Int place, const TableColumn& column, Int at, Put&& put) const {
+  void put_number(const Fields& fields, Int place, const TableColumn& column, Int at, Put&& put) {
     auto text = trimmed(fields.last()[place]);
     auto value = value_of(text, column.kind);
     if (!value && !is_missing(text)) complain(fields, place, column, text);
@@ -157,6 +159,7 @@ class RowEncoder {
       put(at + 2, std::cos(angle));
     }
     if (!value && column.missing) put(at + column.width() - 1, 1);
+    if (!value && !column.missing) ++surprises;
   }
 
   std::optional<double> value_of(std::string_view text, ColumnKind kind) const {
@@ -218,6 +221,7 @@ TableRows read_table(const std::string& path, const Values& values, const Table&
       labels.size() == 1 && labels[0] < std::ssize(plan.row) && holds_names(plan.row[labels[0]], commas);
   Matrix x, y;
   ClassNames names;
+  Int surprises = 0;
   comm::together([&] {
     DType dtype = options.get<DType>("dtype").value_or(DType::f64);
     require_dense_room(path, share.n, table.width(), dtype, "use fewer columns (--columns) or more machines");
@@ -237,8 +241,14 @@ TableRows read_table(const std::string& path, const Values& values, const Table&
         encoder.encode(fields, [&](Int j, double value) { to(i, j) = narrowed<T>(value, path, number); });
         ++i;
       });
+      surprises = encoder.surprises;
     });
   });
+  double missing = comm::allreduce(static_cast<double>(surprises), comm::Reduction::sum);
+  if (missing > 0)
+    matched.notes.push_back(fmt::format(
+        "{} values are missing in columns where the training data had none missing; the median stands for them",
+        missing));
   TableRows read{{DataSet(share.n, x, path)}, matched.notes};
   if (names_expected) read.rows.classes = names.merge(y);
   if (!labels.empty()) read.rows.y = DataSet(share.n, y, path);

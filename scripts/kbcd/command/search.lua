@@ -3,7 +3,7 @@
 -- choose nothing.
 --
 --     1. Each scaling and kernel, with its best width and λ, on few rows.
---     2. On more rows: rounds of the recursive feature machine (metric_round.lua) from the best of them, which learn a metric.
+--     2. On more rows: rounds of the recursive feature machine (metric_round.lua) from the best of them: they learn a metric.
 --        The plain kernel is the first round.
 --
 -- The plan depends on --effort and on the sizes of the data alone, never on a clock: the choice is the same on any machine
@@ -130,7 +130,8 @@ local function learned(o, data, plan, fits, lines)
     local width, lambda = entry.fit.width, entry.fit.lambda
     local best_here
     for round = 0, plan.rounds do
-      local fit = width_search(X, Y, L, { kernel = kernel, width = width, lambda = lambda, seed = o.seed, fixed = round == 0 })
+      local fit = width_search(X, Y, L,
+        { kernel = kernel, width = width, lambda = lambda, seed = o.seed, fixed = round == 0 })
       if round == 0 then plain = math.min(plain, fit.error) end
       if round > 0 and (not best_here or fit.error < best_here.fit.error) then
         best_here = { scaling = scaling, choice = entry.choice, fit = fit, metric = fit.scale, round = round }

@@ -27,8 +27,8 @@ end
 function baseline.warning(task, error, y)
   local plain = baseline.error(task, y)
   if y.n < 2 or plain == 0 or error < plain then return nil end
-  return ("the model is no better than %s, whose error is %s: columns may have nothing to do with it, or rows are too few; " ..
-    "try --standardize, --effort high, another --kernel, or more rows"):format(task == "regress" and
+  return ("the model is no better than %s, whose error is %s: columns may have nothing to do with it, or rows are too few;" ..
+    " try --standardize, --effort high, another --kernel, or more rows"):format(task == "regress" and
     "the mean of the targets" or "always the largest class", kbcd.scoring.show(task, { plain }))
 end
 

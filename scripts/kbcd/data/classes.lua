@@ -43,8 +43,8 @@ function classes.values(y)
   local all = distinct(kbcd.gather(own))
   table.sort(all)
   if #all > 0 and math.max(-all[1], all[#all]) >= 2 ^ 53 then
-    error(("y: a class is numbered %.0f, and numbers from 2^53 up are not exact; write classes as text, such as c123"):format(
-      -all[1] > all[#all] and all[1] or all[#all]), 0)
+    error(("y: a class is numbered %.17g, and numbers from 2^53 up are not exact; write classes as text, such as c123, or " ..
+      "take the numbers for real targets: --task regress"):format(-all[1] > all[#all] and all[1] or all[#all]), 0)
   end
   return all
 end

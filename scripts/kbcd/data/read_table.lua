@@ -120,7 +120,9 @@ end
 return function(path, given)
   local o = checked(given or {})
   local loader = runtime.loaders.of(path).name
-  if loader ~= "CSV" then error(("read_table: %s: a CSV file expected, this is %s; kbcd.load reads it"):format(path, loader), 2) end
+  if loader ~= "CSV" then
+    error(("read_table: %s: a CSV file expected, this is %s; kbcd.load reads it"):format(path, loader), 2)
+  end
   local function tell(notes) for _, note in ipairs(notes) do (o.say or kbcd.say)("%s: %s", path, note) end end
   if o.table then
     local notes, X, y, classes = runtime.tables.read(path, some(o, "label", "header", "dtype", "labels"), o.table)

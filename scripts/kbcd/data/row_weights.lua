@@ -16,6 +16,7 @@ local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local load_flags = require "kbcd.command.load_flags"
 local read_data = require "kbcd.data.read_data"
+local without_places = require "kbcd.support.without_places"
 
 runtime.docs.row_weights = [[row_weights
 Weights of rows of the commands: row_weights.normalised(w) gives this rank's rows of a DataSet of weights, of mean 1 over all
@@ -33,17 +34,33 @@ function row_weights.column(o)
   return tonumber(o.weights) or o.weights
 end
 
--- The weights in a column of a CSV file.
-local function read_column(o, path)
-  local source = ("--weights %s of %s"):format(o.weights, path)
+local function require_csv(o, path)
   local loader = read_data.loader_of((read_data.file_of(path)))
   if not loader or loader.name ~= "CSV" then
     error(("--weights %s: there is no such file, and %s has no columns by name, as CSV has; give a file"):format(o.weights,
       path), 0)
   end
+end
+
+local function fail(o, message)
+  error(("--weights %s: there is no such file; as a column: %s"):format(o.weights, without_places(message)), 0)
+end
+
+-- An error if --data has no column of weights.
+function row_weights.require_column(o)
+  require_csv(o, o.data)
+  local good, message = pcall(runtime.tables.fit, o.data, { plain = true, columns = { row_weights.column(o) },
+    header = load_flags.header(o) })
+  if not good then fail(o, message) end
+end
+
+-- The weights in a column of a CSV file.
+local function read_column(o, path)
+  local source = ("--weights %s of %s"):format(o.weights, path)
+  require_csv(o, path)
   local good, X = pcall(kbcd.read_table, path, { columns = { row_weights.column(o) }, header = load_flags.header(o),
     say = function() end })
-  if not good then error(("--weights %s: there is no such file; as a column: %s"):format(o.weights, tostring(X)), 0) end
+  if not good then fail(o, X) end
   if X.d ~= 1 then error(source .. ": a number in every row expected; the column has missing values, text or dates", 0) end
   return X
 end

@@ -2,7 +2,7 @@
 -- that λ means the same in all units; and back, y = shift + t / scale. With another loss than squared, whose parameters are
 -- in the units of y, all columns have one scale s, a power of two: ℓ(y; δ) becomes ℓ(t; δ s).
 --
---     units = target_scale.fit(y, loss [, weights])   of DataSets of targets and weights: { shift, scale, loss (the one of t),
+--     units = target_scale.fit(y, loss [, weights])   of DataSets of targets and weights: { shift, scale, loss (that of t),
 --                                           size (of y: an error of t, over all columns, times this is one of y) }
 --     units.targets(y)                      this rank's rows of t
 --     units.scores(list)                    scores of t, one Matrix for each λ, as scores of y

@@ -39,7 +39,7 @@ return function(y, names)
   if not kbcd.classes.whole(y) then return "regress" end
   local list = counts_of(y)
   local classify = list and (#list <= few or are_numbers_of_classes(list, y.n))
-  return classify and "classify" or "regress", ("y holds %s different whole numbers, taken for %s; --task %s takes them for %s")
-    :format(list and tostring(#list) or "more than " .. most, classify and "classes" or "real targets",
-    classify and "regress" or "classify", classify and "real targets" or "classes")
+  local text = "y holds %s different whole numbers, taken for %s; --task %s takes them for %s"
+  return classify and "classify" or "regress", text:format(list and tostring(#list) or "more than " .. most,
+    classify and "classes" or "real targets", classify and "regress" or "classify", classify and "real targets" or "classes")
 end

@@ -17,6 +17,7 @@ local table_flags = require "kbcd.command.table_flags"
 local load_flags = require "kbcd.command.load_flags"
 local streams = require "kbcd.support.streams"
 local runtime = require "kbcd.runtime"
+local without_places = require "kbcd.support.without_places"
 local task_guess = require "kbcd.data.task_guess"
 
 local most_left_out, most_refitted = 2000, 20000  -- rows
@@ -50,7 +51,10 @@ local function read_pair(data, x, y, precision, options, d, t)
   if data then
     local X, labels, names, fitted = read_rows(data, with(data, { dtype = precision, label = options and options.label }), d,
       t)
-    if not labels then error(data .. ": no labels in it; give them with --y, and the rows with --x", 0) end
+    if not labels then
+      error(data .. ": no labels in it; --label says which column of a CSV file holds them, or give them with --y, and " ..
+        "the rows with --x", 0)
+    end
     return X, labels, names, fitted
   end
   local X, _, _, fitted = read_rows(x, with(x, { dtype = precision }), d, t)
@@ -65,9 +69,11 @@ local function name_of(value) return ("%.0f"):format(value) end
 local function number_classes(data)
   data.values = data.values or kbcd.classes.values(data.y)
   data.k = #data.values
-  if data.k < 2 then error(("y: labels of at least two classes expected, every row has %s; is this the right column (--label)? " ..
-      "--task regress takes numbers for real targets"):format(data.names and "'" .. data.names[1] .. "'" or
-      name_of(data.values[1])), 0) end
+  if data.k < 2 then
+    error(("y: labels of at least two classes expected, every row has %s; is this the right column (--label)? --task " ..
+      "regress takes numbers for real targets"):format(data.names and "'" .. data.names[1] .. "'" or
+      name_of(data.values[1])), 0)
+  end
   data.names = data.names or {}
   for i, value in ipairs(data.values) do data.names[i] = data.names[i] or name_of(value) end
   data.y = kbcd.classes.numbers(data.y, data.values)
@@ -114,7 +120,14 @@ local function prepare(data, kind, fitted)
   local sets = { data, data.test or nil }
   if data.held and data.held ~= data.test then sets[#sets + 1] = data.held end
   local function round()
-    for _, set in ipairs(sets) do set.X = set.X:to(data.precision or set.X.dtype) end
+    for _, set in ipairs(sets) do
+      local good, rounded = pcall(set.X.to, set.X, data.precision or set.X.dtype)
+      if not good then
+        local text = without_places(rounded)
+        error(text .. (text:find("finite number", 1, true) and "; f32 holds no larger ones: give --precision f64" or ""), 0)
+      end
+      set.X = rounded
+    end
     return data
   end
   if not kind and not (fitted and fitted.kind) then return round() end
@@ -129,8 +142,8 @@ end
 -- The data of a run on all rows, with what was chosen by the run on `data`.
 local function refit(data)
   local whole = data.whole
-  local all = setmetatable({ X = whole.X, y = whole.y, weights = whole.weights, test = false, held = false, held_out = false },
-    { __index = data })
+  local all = setmetatable({ X = whole.X, y = whole.y, weights = whole.weights, test = false, held = false,
+    held_out = false }, { __index = data })
   prepare(all, nil, data.preprocess)
   all.test = data.test ~= data.held and data.test or false
   return all

@@ -255,15 +255,23 @@ test("a doubtful first line of CSV is an error unless --header says what it is",
   succeeds(train .. "--header yes && kbcd predict --model doubt.h5 --x doubt.csv --header yes --out d.npy && " ..
     "kbcd evaluate --model doubt.h5 --x doubt.csv --y doubt_y.csv --header yes")
   equal(loaded("d.npy").nrows, 2)
-  refuses("kbcd predict --model doubt.h5 --x doubt.csv --out d.npy", "line 1, column 1")
+  succeeds("kbcd predict --model doubt.h5 --x doubt.csv --out d.npy")  -- the model knows these names
+  equal(loaded("d.npy").nrows, 2)
+  equal(shell.count(succeeds("kbcd predict --model doubt.h5 --x - --out - <doubt.csv").out, "\n"), 2)
   refuses("kbcd predict --model doubt.h5 --x d.npy --header yes --out e.npy", "--option header", "CSV")
+  shell.write("plain.csv", "1,2\n3,4\n")
+  succeeds((train:gsub("doubt.csv", "plain.csv")))
+  refuses("kbcd predict --model doubt.h5 --x doubt.csv --out d.npy", "line 1, column 1", "'1_000'", "--header")
   local piped = "kbcd predict --model doubt.h5 --x - --out - "
   refuses(piped .. "<doubt.csv", "standard input: line 1", "column 1")
-  for _, line in ipairs{ "1d5,2d5", "\226\136\1461,\226\136\1462", "0b1,0b1", "nan,nan", "0x1,2" } do
+  for _, line in ipairs{ "1d5,2d5", "\226\136\1461,\226\136\1462", "0b1,0b1", "inf,inf", "0x1,2" } do
     shell.write("odd.csv", line .. "\n1,2\n")
     refuses(piped .. "<odd.csv", "standard input: line 1", "column 1")
     equal(shell.count(succeeds(piped .. "--header yes <odd.csv").out, "\n"), 1)
   end
+  shell.write("odd.csv", "nan,NA\n1,2\n")  -- missing values
+  equal(shell.count(succeeds(piped .. "<odd.csv").out, "\n"), 2)
+  has(succeeds("kbcd predict --model doubt.h5 --x odd.csv --out d.npy").err, "2 values are missing in columns where")
   shell.write("odd.csv", "a,b\n1,2\n")
   equal(shell.count(succeeds(piped .. "<odd.csv").out, "\n"), 1)
   refuses(piped .. "--header no <odd.csv", "line 1", "'a'")

@@ -89,6 +89,8 @@ refuses("zero bytes in the first line", "a\0,b\0\n1,2\n", nil, "line 1: a zero b
 refuses("a line break in quotes", 'a,b\n1,"x\ny"\n', nil, "line 2, column 2", "remove the line break")
 refuses("a quote inside a field", 'a,b\n1,5" tape\n', nil, "line 2, column 2", "quote inside a field")
 refuses("ragged rows", "a,b\n1,2\n3\n", nil, "line 3", "2 fields expected", "got 1", "quotes")
+refuses("a header without the name of the first column", "a b\nr1 1 2\nr2 3 4\n", nil, "line 2", "2 fields expected as in the first",
+  "got 3")
 refuses("a separator too many", "a,b\n1,2\n3,4,\n", nil, "line 3", "got 3")
 refuses("a comment below", "a,b\n1,2\n# half\n3,4\n", nil, "line 3", "2 fields expected", "correct the line")
 refuses("an empty file", "", nil, "at least one row expected")
@@ -106,16 +108,19 @@ reads("decimal commas in the target", "a;y\n1,5;2,5\n2,5;3,25\n", { label = "y" 
 reads("missing numbers: the median, and a column that says so", "a,b\n1,5\n,6\n3,NA\n8,7\n?,nan\n", nil,
   { { 1, 0, 5, 0 }, { 3, 1, 6, 0 }, { 3, 0, 6, 1 }, { 8, 0, 7, 0 }, { 3, 1, 6, 1 } },
   { columns = "a|a missing|b|b missing", says = { "2 with missing values" } })
-reads("every word for what is missing", "a,b\n1,0\n?,1\nNA,2\nN/A,3\n#N/A,4\n<NA>,5\nNaN,6\nnull,7\nNone,8\n-,9\n.,9\n \t,9\n2,9\n",
+reads("every word for what is missing",
+  "a,b\n1,0\n?,1\nNA,2\nN/A,3\n#N/A,4\n<NA>,5\nNaN,6\nnull,7\nNone,8\n-,9\n.,9\n \t,9\n2,9\n",
   { columns = { "a" } }, { { 1, 0 }, { 1.5, 1 }, { 1.5, 1 }, { 1.5, 1 }, { 1.5, 1 }, { 1.5, 1 }, { 1.5, 1 }, { 1.5, 1 },
     { 1.5, 1 }, { 1.5, 1 }, { 1.5, 1 }, { 1.5, 1 }, { 2, 0 } })
-reads("a column without values", "a,b\n1,\n2,NA\n", nil, { { 1 }, { 2 } }, { says = { "(b) is dropped: no row has a value" } })
+reads("a column without values", "a,b\n1,\n2,NA\n", nil, { { 1 }, { 2 } },
+  { says = { "(b) is dropped: no row has a value" } })
 reads("a constant number stays", "a,b\n1,7\n2,7\n", nil, { { 1, 7 }, { 2, 7 } })
 reads("one row", "a,b,k\n1,2,x\n", { columns = { 1, 2 } }, { { 1, 2 } })
 refuses("decimal points and commas", "a;b\n1,5;1\n2.5;2\n", nil, "column 1 (a)", "decimal point and some a comma")
 refuses("commas that may be thousands", "a;b\n1,500;1\n800;2\n", nil, "column 1 (a)", "may be 1.5 or 1500", "--drop a")
 refuses("the same of a target", "a;y\n1;1,500\n2;2,250\n", { label = "y" }, "column 2 (y)", "may be 1.5 or 1500")
-for _, field in ipairs{ '"1,000"', "1 000", "1'000.5", "1_000", "$5", "5%", "€ 7", "7 €", "(5)", "−1", "1e400", "-inf", "Infinity" } do
+for _, field in ipairs{ '"1,000"', "1 000", "1'000.5", "1_000", "$5", "5%", "€ 7", "7 €", "(5)", "−1", "1e400", "-inf",
+  "Infinity" } do
   refuses("numbers in disguise: " .. field, ("a,b\n1,x\n%s,y\n2,x\n"):format(field), nil, "line 3, column 1 (a)",
     "a plain number expected", "--drop a", "--categories a")
   refuses("only such: " .. field, ("a,b\n%s,1\n%s,2\n"):format(field, field), { header = true }, "line 2, column 1 (a)")
@@ -130,16 +135,18 @@ refuses("a number column by no header", "1_000,2\n1,2\n3,4\n", { header = false 
 refuses("too large for f32", "a,b\n1e300,1\n1,2\n", { dtype = "f32" }, "line 2", "too large for f32", "f64")
 
 -- Categories.
-reads("categories that begin like numbers", lines("d,b", 12, function(i) return ({ "0", "1", "2", "3+" })[i % 4 + 1] .. "," .. i end),
+local dependents = { "0", "1", "2", "3+" }
+reads("categories that begin like numbers", lines("d,b", 12, function(i) return dependents[i % 4 + 1] .. "," .. i end),
   { columns = { "d" } }, (function()
     local rows = {}
     for i = 1, 12 do rows[i] = { 0, 0, 0, 0 } rows[i][i % 4 + 1] = 1 end
     return rows
   end)(), { columns = "d=0|d=1|d=2|d=3+" })
-reads("missing categories", "k,b\nx,1\n?,2\ny,3\n,4\n", { columns = { "k" } }, { { 0, 1, 0 }, { 1, 0, 0 }, { 0, 0, 1 }, { 1, 0, 0 } },
+reads("missing categories", "k,b\nx,1\n?,2\ny,3\n,4\n", { columns = { "k" } },
+  { { 0, 1, 0 }, { 1, 0, 0 }, { 0, 0, 1 }, { 1, 0, 0 } },
   { columns = "k missing|k=x|k=y" })
-reads("numbers as categories; zeros in front count", "zip,b\n01,1\n1,2\n01,3\n", { columns = { "zip" }, categories = { "zip" } },
-  { { 1, 0 }, { 0, 1 }, { 1, 0 } }, { columns = "zip=01|zip=1" })
+reads("numbers as categories; zeros in front count", "zip,b\n01,1\n1,2\n01,3\n",
+  { columns = { "zip" }, categories = { "zip" } }, { { 1, 0 }, { 0, 1 }, { 1, 0 } }, { columns = "zip=01|zip=1" })
 reads("one category alone", "k,b\nx,1\nx,2\n", nil, { { 1 }, { 2 } }, { says = { "(k) is dropped: every row has 'x'" } })
 reads("ids", lines("id,b", 12, function(i) return ("u%d,%d"):format(i, i * i) end), nil, (function()
   local rows = {}
@@ -163,7 +170,8 @@ end)
 -- True and false.
 reads("spellings of true and false", "a,b,c,d\nyes,T,true,Y\nNO,f,FALSE,n\n,F,False,N\n", nil,
   { { 1, 0, 1, 1, 1 }, { 0, 0, 0, 0, 0 }, { 0.5, 1, 0, 0, 0 } }, { columns = "a|a missing|b|c|d" })
-reads("no truth but a letter", "sex,b\nF,1\nM,2\nF,3\n", nil, { { 1, 0, 1 }, { 0, 1, 2 }, { 1, 0, 3 } }, { columns = "sex=F|sex=M|b" })
+reads("no truth but a letter", "sex,b\nF,1\nM,2\nF,3\n", nil, { { 1, 0, 1 }, { 0, 1, 2 }, { 1, 0, 3 } },
+  { columns = "sex=F|sex=M|b" })
 
 -- Dates: days since 1970 by Julian day numbers (Fliegel and Van Flandern), and the point of the week, whose day 0 is a
 -- Thursday.
@@ -187,10 +195,12 @@ dates("with points", "29.2.2024", "31.12.1969")
 dates("day first, as some show", "29/2/2024", "31/12/1969")
 dates("month first, as some show", "2/29/2024", "12/31/1969")
 dates("day first, with dashes", "29-02-2024", "31-12-1969")
-dates("with times", "2024-02-29 12:00", "1969-12-31T18:00:00.5Z", { { date(2024, 2, 29, 0.5) }, { date(1969, 12, 31, 0.75) } })
+dates("with times", "2024-02-29 12:00", "1969-12-31T18:00:00.5Z",
+  { { date(2024, 2, 29, 0.5) }, { date(1969, 12, 31, 0.75) } })
 dates("with zones", "2024-02-29T01:00:00+02:00", "1969-12-31T18:00:00-0700",
   { { date(2024, 2, 28, 23 / 24) }, { date(1970, 1, 1, 1 / 24) } })
-reads("missing dates: the median day, and no day of the week", "when,b\n2024-01-01,1\n,2\n2024-01-05,3\n", { columns = { "when" } },
+reads("missing dates: the median day, and no day of the week",
+  "when,b\n2024-01-01,1\n,2\n2024-01-05,3\n", { columns = { "when" } },
   (function()
     local rows = { { date(2024, 1, 1) }, { (date(2024, 1, 3)), 0, 0 }, { date(2024, 1, 5) } }
     for i, row in ipairs(rows) do row[4] = i == 2 and 1 or 0 end
@@ -200,8 +210,8 @@ refuses("dates that may be two", "when,b\n1/2/2024,1\n3/4/2024,2\n", nil, "colum
   "day/month or month/day", "2024-01-31", "--drop when")
 refuses("dates of two orders", "when,b\n13/2/2024,1\n3/14/2024,2\n", nil, "written in two ways", "2024-01-31")
 refuses("dates of two spellings", "when,b\n2024-02-13,1\n3/14/2024,2\n", nil, "written in two ways")
-refuses("no such day", "when,b\n2024-02-13,1\n2024-02-30,2\n2024-02-14,2\n", nil, "line 3, column 1 (when)", "a date expected",
-  "'2024-02-30'")
+refuses("no such day", "when,b\n2024-02-13,1\n2024-02-30,2\n2024-02-14,2\n", nil, "line 3, column 1 (when)",
+  "a date expected", "'2024-02-30'")
 
 -- Names of columns and labels.
 reads("two names the same", "a,a\n1,2\n3,4\n", { header = true }, nan_free)
@@ -215,7 +225,8 @@ reads("none is a class", "a,y\n1,none\n2,some\n", { label = "y" }, { { 1 }, { 2 
 refuses("a label is missing", "a,y\n1,2\n2,\n", { label = "y" }, "line 3, column 2", "a label expected", "remove such rows")
 refuses("a label stands for nothing", "a,y\n1,x\n2,NA\n", { label = "y" }, "line 3, column 2", "'NA'", "missing value")
 refuses("a name among numbers", "a,y\n1,2\n2,3\n3,x\n", { label = "y" }, "line 4, column 2", "number expected", "'x'")
-refuses("numbers below a name", "a,y\n1,x\n2,3.5\n3,4.5\n4,5.5\n", { label = "y" }, "line 2, column 2 (y)", "as in 3 of 4 rows", "'x'")
+refuses("numbers below a name", "a,y\n1,x\n2,3.5\n3,4.5\n4,5.5\n", { label = "y" }, "line 2, column 2 (y)",
+  "as in 3 of 4 rows", "'x'")
 refuses("an unknown label", "a,b\n1,2\n", { label = "q" }, "label", "'q'", "the header has a, b")
 refuses("an unknown column to drop", "a,b\n1,2\n", { drop = { "q" } }, "drop", "no column is named 'q'", "a, b")
 refuses("a column number too large", "a,b\n1,2\n", { columns = { 3 } }, "columns", "1..2", "3")
@@ -255,6 +266,12 @@ test("columns in another order, others beside them, no label, what is unseen or 
   is(X, { row(7, 0, "new", 1, 1), row(8, 0, "", 2, 0) })
   equal(y, nil)
   has(said, "columns that are not used: more")
+end)
+test("missing where training rows have none missing", function()
+  local _, _, _, t = read("a,b\n1,2\n5,3\n3,9\n")
+  local X, _, _, _, said = read("a,b\n,4\n7,?\n", { table = t })
+  is(X, { { 3, 4 }, { 7, 3 } })
+  has(said, "2 values are missing in columns where the training data had none missing; the median")
 end)
 test("no header: by their places, with the label or without", function()
   for _, text in ipairs{ "1,x,2024-01-01,yes,5\n", "1,x,2024-01-01,yes\n" } do

@@ -54,12 +54,14 @@ local function write_numbers(name, first, last, target)
   local middle = (sizes[math.floor((#sizes + 1) / 2)] + sizes[math.ceil((#sizes + 1) / 2)]) / 2
   local lines = {}
   for i = first, last do
-    local c, row = cells(i), nil
+    local c = cells(i)
     local days = 19722 + c.day  -- 2024-01-01 is day 19723, a Monday; day 0 was a Thursday
-    row = { c.size or middle, c.size and 0 or 1 }
+    local row = { c.size or middle, c.size and 0 or 1 }
     for j, city in ipairs(cities) do row[2 + j] = c.city == city and 1 or 0 end
     local angle = 2 * math.pi * (days % 7) / 7
-    for _, value in ipairs{ days, math.sin(angle), math.cos(angle), c.garden and 1 or 0, target(i) } do row[#row + 1] = value end
+    for _, value in ipairs{ days, math.sin(angle), math.cos(angle), c.garden and 1 or 0, target(i) } do
+      row[#row + 1] = value
+    end
     for j, value in ipairs(row) do row[j] = type(value) == "number" and ("%.17g"):format(value) or value end
     lines[#lines + 1] = table.concat(row, ",")
   end
@@ -180,11 +182,15 @@ test("--drop, --columns, --categories", function()
   equal(columns("--columns count,size"), "size|size missing|count")
   equal(columns("--columns count --categories count"), "count=0|count=1|count=2|count=3")
   has(succeeds("kbcd train --data all.csv --label worth --kernel rbf --sigma 1 --lambda 1 --model c.h5").out,
-    "column 1 (note) is dropped: 40 of its 40 values are different", "3 columns (2 numbers, 1 category, 1 with missing values)")
+    "column 1 (note) is dropped: 40 of its 40 values are different",
+    "3 columns (2 numbers, 1 category, 1 with missing values)")
   refuses("kbcd train --data all.csv --label worth --drop sizes --model no.h5", "drop", "no column is named 'sizes'",
     "note, size, count, city, worth")
   refuses("kbcd train --data all.csv --label value --model no.h5", "no column is named 'value'", "note, size, count")
   refuses("kbcd train --data all.csv --label worth --weights size --model no.h5", "--weights size", "missing values")
+  refuses("kbcd train --data all.csv --label worth --weights heavy --model no.h5", "--weights heavy: there is no such file",
+    "no column is named 'heavy'", "note, size")
+  refuses("kbcd train --data all.csv --model no.h5", "all.csv: no labels in it", "--label")
   has(succeeds("kbcd tune --data all.csv --label worth --drop note,city --sigma 1,2 --lambda 1e-3").out, "--drop note,city")
 end)
 
@@ -228,8 +234,12 @@ test("targets that are hardly any", function()
   refuses("kbcd train --data one.csv --label y --model no.h5", "2^53", "write classes as text")
   shell.write("one.csv", "a,y\n1,x\n2,\n3,y\n")
   refuses("kbcd train --data one.csv --label y --model no.h5", "line 3, column 2", "a label expected", "remove such rows")
+  shell.write("one.csv", "a,y\n1e300,0.5\n2,1.5\n")
+  refuses("kbcd train --data one.csv --label y --model no.h5 --kernel rbf --sigma 1 --lambda 1", "row 1, column 1",
+    "--precision f64")
   shell.write("one.csv", "a;y\n1;2,5\n2;3,5\n3;9,5\n")
-  succeeds("kbcd train --data one.csv --label y --model comma.h5 --kernel rbf --sigma 0.1 --lambda 1e-9 --precision f64 --quiet")
+  succeeds("kbcd train --data one.csv --label y --model comma.h5 --kernel rbf --sigma 0.1 --lambda 1e-9 --precision f64 " ..
+    "--quiet")
   same(predictions("comma.h5", "one.csv"), { 2.5, 3.5, 9.5 }, "decimal commas in the target")
 end)
 
