@@ -65,9 +65,14 @@ struct TableRows {
 // labels = false: y is not wanted. Collective.
 TableRows read_table(const std::string& path, const Values& options, const Table& table);
 
+struct EncodedRows {
+  Matrix x;
+  bool header;  // whether a line named the columns
+};
+
 // The same for lines of text that begin with line `first` of `name`, on this rank alone; X alone. header = true: the
 // first line is the header, whatever `first` is.
-Matrix encode_table(const std::string& name, std::string_view text, Int first, const Values& options,
-                    const Table& table);
+EncodedRows encode_table(const std::string& name, std::string_view text, Int first, const Values& options,
+                         const Table& table);
 
 }  // namespace kbcd

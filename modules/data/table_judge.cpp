@@ -131,7 +131,8 @@ bool Judge::choose_categories(TableColumn& column, const Counts& counts, Int pre
     if (times >= least) frequent.emplace_back(-times, value);
   std::sort(frequent.begin(), frequent.end());
   if (static_cast<Int>(frequent.size()) > most_categories) frequent.resize(most_categories);
-  if (frequent.empty()) return drop(fmt::format("none of its {} values has {} rows", values, least));
+  if (frequent.empty() && present == rows_)
+    return drop(fmt::format("none of its {} values has {} rows", values, least));
   column.other = static_cast<Int>(frequent.size()) < values;
   for (auto& [times, value] : frequent) column.categories.push_back(value);
   std::sort(column.categories.begin(), column.categories.end());

@@ -255,8 +255,8 @@ TableRows read_table(const std::string& path, const Values& values, const Table&
   return read;
 }
 
-Matrix encode_table(const std::string& name, std::string_view text, Int first, const Values& values,
-                    const Table& table) {
+EncodedRows encode_table(const std::string& name, std::string_view text, Int first, const Values& values,
+                         const Table& table) {
   Params options("read_table: " + name, read_options, values);
   std::string_view rest = text;
   auto next = [&](std::string_view& line, Int& offset) {
@@ -281,7 +281,7 @@ Matrix encode_table(const std::string& name, std::string_view text, Int first, c
     encoder.encode(fields, [&](Int j, double value) { x.set(rows, j, value); });
     ++rows;
   }
-  return x.row_block(0, rows);
+  return {x.row_block(0, rows), !plan.names.empty()};
 }
 
 }  // namespace kbcd

@@ -56,9 +56,10 @@ keep = "exact", "f16" or "none" (how blocks of a fixed partition stay in memory 
 goes; exact: in the precision of the data); test (a DataSet: step.test_scores follows every block); score (a function of the
 list of test scores that gives a list of numbers, step.test_error); error_unit = 1 (a factor of the errors that a method
 measures itself, step.own_error: the unit of targets that were scaled); held_out (a table { rows = a DataSet, loss = a
-function of the list of scores that gives a Matrix of this rank's rows x lambdas, score = as above }: the rows that judge
-the model, step.held_out_scores and step.held_out_error at the end of an epoch); log (a path, or { path = …, about = { … } }:
-a line of JSON a step, for kbcd report); checkpoint (help "checkpoint"); start (a Model to begin from; the data may have grown);
+function of the list of scores that gives a Matrix of this rank's rows x lambdas, score = as above }: the rows that judge the
+model, step.held_out_scores and step.held_out_error at the end of an epoch); log (a path, or { path = …, about = { … } }:
+a line of JSON a step, for kbcd report); checkpoint (help "checkpoint"); start (a Model to begin from; the data may have
+grown);
 targets (a function(epoch, fitted) that gives new targets before an epoch, or nil; fitted() is a list of fitted values);
 weights (of the rows: a Matrix of this rank's rows x 1, or a DataSet, all > 0); metric (a Matrix: distances
 |x - z|_M, help "metric"). With blocks: b = 2048 (block size, at most

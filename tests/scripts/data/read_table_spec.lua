@@ -89,8 +89,8 @@ refuses("zero bytes in the first line", "a\0,b\0\n1,2\n", nil, "line 1: a zero b
 refuses("a line break in quotes", 'a,b\n1,"x\ny"\n', nil, "line 2, column 2", "remove the line break")
 refuses("a quote inside a field", 'a,b\n1,5" tape\n', nil, "line 2, column 2", "quote inside a field")
 refuses("ragged rows", "a,b\n1,2\n3\n", nil, "line 3", "2 fields expected", "got 1", "quotes")
-refuses("a header without the name of the first column", "a b\nr1 1 2\nr2 3 4\n", nil, "line 2", "2 fields expected as in the first",
-  "got 3")
+refuses("a header without the name of the first column", "a b\nr1 1 2\nr2 3 4\n", nil, "line 2",
+  "2 fields expected as in the first", "got 3")
 refuses("a separator too many", "a,b\n1,2\n3,4,\n", nil, "line 3", "got 3")
 refuses("a comment below", "a,b\n1,2\n# half\n3,4\n", nil, "line 3", "2 fields expected", "correct the line")
 refuses("an empty file", "", nil, "at least one row expected")
@@ -162,6 +162,13 @@ test("rare categories share a column; 10,000 of them", function()
   local sums = kbcd.allreduce(X.rows:to("f64"):sum(1))
   is(kbcd.DataSet(sums), { { 1000, 1000, 10000, sums(1, 4) } })
 end)
+reads("no frequent category, but missing ones",
+  lines("k,b", 300, function(i) return (i <= 100 and "" or "v" .. i % 101) .. ",1" end),
+  nil, (function()
+    local rows = {}
+    for i = 1, 300 do rows[i] = { i <= 100 and 1 or 0, i <= 100 and 0 or 1, 1 } end
+    return rows
+  end)(), { columns = "k missing|k other|b" })
 test("a row number is told", function()
   local _, _, _, _, said = read(lines("n,b", 9, function(i) return i .. "," .. i * i end), nil)
   has(said, "column n counts the rows: --drop n leaves it out")

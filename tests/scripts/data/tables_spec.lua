@@ -113,6 +113,10 @@ test("columns are matched by their names", function()
   shell.write("bom.csv", "\239\187\191" .. shell.read(shell.tmp .. "/other.csv"):gsub("\n", "\r\n"))
   same(predictions("m.h5", "- <bom.csv"), expected, "standard input, with a byte order mark and CRLF")
   write_table("bare.csv", features, test_from, n, false)
+  shell.write("many.csv", "# a note\n" .. shell.read(shell.tmp .. "/bare.csv"):rep(300))  -- more than one piece
+  local many = predictions("m.h5", "- <many.csv")
+  equal(#many, 6000)
+  for i, value in ipairs(many) do assert(math.abs(value - expected[(i - 1) % 20 + 1]) < 1e-7, "row " .. i) end
   same(predictions("m.h5", "bare.csv", "--header no"), expected, "by their places")
   succeeds("gzip -k other.csv")
   same(predictions("m.h5", "other.csv.gz"), expected, "gzipped")
