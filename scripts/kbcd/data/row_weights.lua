@@ -46,12 +46,18 @@ local function fail(o, message)
   error(("--weights %s: there is no such file; as a column: %s"):format(o.weights, without_places(message)), 0)
 end
 
--- An error if --data has no column of weights.
+-- An error if --data has no column of weights, or it is a label.
 function row_weights.require_column(o)
   require_csv(o, o.data)
-  local good, message = pcall(runtime.tables.fit, o.data, { plain = true, columns = { row_weights.column(o) },
-    header = load_flags.header(o) })
+  local wanted = { plain = true, columns = { row_weights.column(o) }, header = load_flags.header(o) }
+  local good, message = pcall(runtime.tables.fit, o.data, wanted)
   if not good then fail(o, message) end
+  wanted.label = o.label
+  good, message = pcall(runtime.tables.fit, o.data, wanted)
+  if not good and tostring(message):find("must be left for X", 1, true) then
+    error(("--weights %s: this is a column of --label; give another"):format(o.weights), 0)
+  end
+  if not good then error(without_places(message), 0) end
 end
 
 -- The weights in a column of a CSV file.
