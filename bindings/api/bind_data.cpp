@@ -73,8 +73,8 @@ sol::variadic_results results_of(sol::this_state L, const Loaded& loaded) {
 }
 
 // For read_table: tables.fit(path, options) gives a description and notes; tables.read(path, options, description)
-// gives notes, X, y, classes; tables.encode(text, name, first, options, description) a Matrix, on this rank alone;
-// tables.outputs(description), which checks it, the names of the columns of X.
+// gives notes, X, y, classes; tables.encode(text, name, first, options, description) a Matrix and whether there was a
+// header, on this rank alone; tables.outputs(description), which checks it, the names of the columns of X.
 void bind_tables(sol::state_view lua, sol::table kbcd) {
   sol::table tables = lua.create_table();
   kbcd["tables"] = tables;
@@ -92,8 +92,8 @@ void bind_tables(sol::state_view lua, sol::table kbcd) {
     std::size_t size = 0;
     const char* text = luaL_checklstring(L, 1, &size);
     auto first = static_cast<Int>(luaL_checknumber(L, 3));
-    return sol::stack::push(
-        L, encode_table(luaL_checkstring(L, 2), {text, size}, first, options_of(L, 4), table_at(L, 5)));
+    auto rows = encode_table(luaL_checkstring(L, 2), {text, size}, first, options_of(L, 4), table_at(L, 5));
+    return sol::stack::push(L, rows.x) + sol::stack::push(L, rows.header);
   });
   tables["outputs"] =
       make_function(lua, [=](lua_State* L) { return sol::stack::push(L, sol::as_table(table_at(L, 1).outputs())); });

@@ -40,7 +40,7 @@ inline std::optional<double> comma_number_of(std::string_view text) {
   return whole_number_text(point);
 }
 
-// 1,000 or 1 000 or 1'000.5: digits in groups of three.
+// 1,000 or 1 000 or 1'000.5 or 1_000: digits in groups of three.
 inline bool is_grouped(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   auto digits = [&] {
@@ -49,7 +49,7 @@ inline bool is_grouped(std::string_view text) {
     return count;
   };
   std::size_t first = digits();
-  if (first < 1 || first > 3 || text.empty() || std::string_view(", '.").find(text[0]) == text.npos) return false;
+  if (first < 1 || first > 3 || text.empty() || std::string_view(", '._").find(text[0]) == text.npos) return false;
   char mark = text[0];
   while (!text.empty() && text[0] == mark) {
     text.remove_prefix(1);
@@ -59,7 +59,35 @@ inline bool is_grouped(std::string_view text) {
   return text.empty();
 }
 
-// A date as it is written: 2024-01-31 and 31.12.2024 say what is the month; 1/2/2024 does not.
+// What is left of a text without signs of currency, percent and brackets at its ends; all kinds of blanks and minus
+// signs are plain ones.
+inline std::string undressed(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> marks[] = {
+      {"$", ""},      {"%", ""},      {"(", ""},       {")", ""},       {"\u20AC", ""},  {"\u00A3", ""},
+      {"\u00A5", ""}, {"\u2030", ""}, {"\u00A0", " "}, {"\u202F", " "}, {"\u2212", "-"}, {"\u2013", "-"}};
+  std::string plain;
+  while (!text.empty()) {
+    auto found =
+        std::find_if(std::begin(marks), std::end(marks), [&](auto& mark) { return text.starts_with(mark.first); });
+    bool known = found != std::end(marks);
+    plain += known ? found->second : text.substr(0, 1);
+    text.remove_prefix(known ? found->first.size() : 1);
+  }
+  return std::string(trimmed(plain));
+}
+
+// What is meant as a number but is none: 1e400, -inf, $5, 5%, 1,000.
+inline bool is_misspelt_number(std::string_view text) {
+  constexpr std::size_t longest = 64;
+  if (text.size() > longest) return false;
+  std::string plain = undressed(text);
+  const char *begin = plain.data(), *end = begin + plain.size();
+  double value = 0;
+  auto [stop, error] = std::from_chars(begin + plain.starts_with('+'), end, value);
+  return (stop == end && error != std::errc::invalid_argument) || is_grouped(plain);
+}
+
+// A date as it is written: 2024-01-31 and 31.12.2024 say what is the month; 1/2/2024 and 1-2-2024 do not.
 struct DateText {
   int year = 0, month = 0, day = 0;  // of 1/2/2024: 1 as the month and 2 as the day
   double time = 0;                   // of the day, from 0 to 1
@@ -91,7 +119,20 @@ inline bool take(std::string_view& text, char c) {
   return true;
 }
 
-// Nothing, or hh:mm, hh:mm:ss, with fractions of a second, behind a blank or a T.
+// The time zone at the end, Z or +02:00 or +0200, in hours east.
+inline bool take_zone(std::string_view& text, double& east) {
+  if (text.empty() || take(text, 'Z')) return true;
+  int hours = 0, minutes = 0, sign = text[0] == '-' ? -1 : 1;
+  if (!take(text, '+') && !take(text, '-')) return false;
+  if (!take_digits(text, 2, 2, hours)) return false;
+  take(text, ':');
+  if (!text.empty() && !take_digits(text, 2, 2, minutes)) return false;
+  east = sign * (hours + minutes / 60.0);
+  return hours < 24 && minutes < 60;
+}
+
+// Nothing, or hh:mm, hh:mm:ss, with fractions of a second and a time zone, behind a blank or a T: days, which are those
+// of UTC where there is a zone.
 inline bool take_time(std::string_view& text, double& time) {
   if (text.empty()) return true;
   int hours = 0, minutes = 0, seconds = 0, fraction = 0;
@@ -99,8 +140,9 @@ inline bool take_time(std::string_view& text, double& time) {
   if (!take_digits(text, 1, 2, hours) || !take(text, ':') || !take_digits(text, 2, 2, minutes)) return false;
   if (take(text, ':') && !take_digits(text, 2, 2, seconds)) return false;
   if (take(text, '.') && !take_digits(text, 1, 9, fraction)) return false;
-  take(text, 'Z');
-  time = (hours * 3600 + minutes * 60 + seconds) / 86400.0;
+  double east = 0;
+  if (!take_zone(text, east)) return false;
+  time = (hours * 3600 + minutes * 60 + seconds) / 86400.0 - east / 24;
   return text.empty() && hours < 24 && minutes < 60 && seconds < 60;
 }
 
@@ -118,7 +160,7 @@ inline std::optional<DateText> date_of(std::string_view text) {
     rest = text;
     if (!take_digits(rest, 1, 2, date.month) || rest.empty()) return {};
     char mark = rest[0];
-    bool good = (mark == '.' || mark == '/') && take(rest, mark) && take_digits(rest, 1, 2, date.day) &&
+    bool good = (mark == '.' || mark == '/' || mark == '-') && take(rest, mark) && take_digits(rest, 1, 2, date.day) &&
                 take(rest, mark) && take_digits(rest, 4, 4, year);
     if (!good) return {};
     date.ordered = mark == '.';
@@ -135,27 +177,32 @@ enum class Cell {
   number,
   point_number,  // 1.5
   comma_number,  // 1,5
+  three_digits,  // 1,500, which may be 1.5 or 1500
   boolean,
   date,
   slash_date,  // 1/2/2024
   day_first_date,
   month_first_date,
-  grouped,
+  misspelt,  // a number
   text,
   kinds
 };
 
+// commas: they do not separate fields.
 inline Cell cell_of(std::string_view text, bool commas) {
   if (is_missing(text)) return Cell::missing;
   if (whole_number_text(text)) return text.find('.') == text.npos ? Cell::number : Cell::point_number;
-  if (commas && comma_number_of(text)) return Cell::comma_number;
+  if (commas && comma_number_of(text)) {
+    auto first = std::min(text.find_first_of("0123456789"), text.size() - 1);
+    return is_grouped(text) && text[first] != '0' ? Cell::three_digits : Cell::comma_number;
+  }
   if (boolean_of(text)) return Cell::boolean;
   if (auto date = date_of(text)) {
     if (date->ordered) return Cell::date;
     bool month_first = date->days().has_value(), day_first = date->days(true).has_value();
     return month_first && day_first ? Cell::slash_date : day_first ? Cell::day_first_date : Cell::month_first_date;
   }
-  return is_grouped(text) ? Cell::grouped : Cell::text;
+  return is_misspelt_number(text) ? Cell::misspelt : Cell::text;
 }
 
 }  // namespace kbcd

@@ -45,7 +45,7 @@ Plan make_plan(const std::string& path, const Params& options) {
   Plan plan{csv_plan(path, look), {}, {}, false};
   choose_columns(plan, options, path);
   plan.classes = plan.labels.size() == 1 && plan.labels[0] < static_cast<Int>(plan.row.size()) &&
-                 holds_names(plan.row[plan.labels[0]]);
+                 holds_names(plan.row[plan.labels[0]], plan.delimiter != ',');
   return plan;
 }
 

@@ -32,15 +32,19 @@ class Fields {
     return true;
   }
   void require_count(const std::vector<std::string_view>& row, Int columns) const {
-    require(static_cast<Int>(row.size()) == columns, "{}: line {}: {} fields expected as in the first line, got {}",
-            path_, number_, columns, row.size());
+    require(
+        static_cast<Int>(row.size()) == columns,
+        "{}: line {}: {} fields expected as in the first line, got {}; correct the line, and put fields that hold a "
+        "separator in quotes",
+        path_, number_, columns, row.size());
   }
   const std::vector<std::string_view>& last() const { return fields_; }
   // A field as a name, its doubled quotes made single.
   std::string name(Int column) const {
     std::string text(fields_[column]);
     for (auto at = text.find("\"\""); at != text.npos; at = text.find("\"\"", at + 1)) text.erase(at, 1);
-    if (!is_utf8(text)) bad(column, "UTF-8 text expected, got {}; convert the file with iconv", shown(text));
+    if (!is_utf8(text))
+      bad(column, "UTF-8 text expected, got {}; convert the file: iconv -f latin1 -t utf-8 OLD >NEW", shown(text));
     return text;
   }
   double number(Int column) const {
@@ -68,7 +72,8 @@ class Fields {
     auto end = line.find('"', 1);
     while (end != line.npos && line.substr(end + 1).starts_with('"')) end = line.find('"', end + 2);
     if (end == line.npos)
-      bad(fields_.size(), "the quote is not closed on this line (line breaks in fields are not read): {}", shown(line));
+      bad(fields_.size(), "the quote is not closed on this line: {}; remove the line break in the field, or the quote",
+          shown(line));
     auto rest = line.substr(end + 1);
     if (!rest.empty() && rest[0] != delimiter_)
       bad(fields_.size(), "'{}' expected behind the closing quote, got {}", delimiter_, shown(rest));

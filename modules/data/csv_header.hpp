@@ -58,6 +58,15 @@ inline bool count_up(const std::vector<double>& numbers) {
   return true;
 }
 
+// Numbers that look like the names of columns: 0,1,2 as data frames without names have, or years; over others.
+inline bool may_be_names(const std::vector<double>& first, const std::vector<std::string_view>& second) {
+  if (first.size() < 3 || first.size() != second.size() || !count_up(first)) return false;
+  bool years = first[0] >= 1900 && first.back() <= 2100;
+  std::vector<double> below;
+  for (auto field : second) below.push_back(whole_number_text(field).value_or(0));
+  return (first[0] == 0 || years) && !count_up(below);
+}
+
 // A header has a name in a column that has a number in the next row. It has no fractions, and nothing in place of a
 // number: a first row with a malformed number must be an error, not a header. Where as many fields look like a number
 // that is misspelt as like a name, or most are whole numbers that do not count up, somebody has to say what the line
@@ -72,8 +81,7 @@ inline bool looks_like_header(const std::vector<std::string_view>& first, const 
     if (whole_number_text(first[j]) || is_failed_number(first[j]) || stands_for_nothing(first[j])) return false;
     if (j >= second.size() || !whole_number_text(second[j])) continue;
     if (begins_like_number(first[j]) && !is_pixel(first[j])) {
-      ++doubtful;
-      column = static_cast<Int>(j);
+      if (doubtful++ == 0) column = static_cast<Int>(j);
     } else {
       if (names == 0 && doubtful == 0) column = static_cast<Int>(j);
       ++names;
@@ -84,6 +92,10 @@ inline bool looks_like_header(const std::vector<std::string_view>& first, const 
           "{}: line {}, column {}: {} is no number, and hardly the name of a column; correct it, or say with header = "
           "true that the line names the columns (--header yes), with header = false that it does not (--header no)",
           path, line, column + 1, shown(first[column]));
+  require(!may_be_names(numbers, second),
+          "{}: line {}: {},{},{}… may be data or the names of columns; say with header = true that they are names "
+          "(--header yes), with header = false that they are data (--header no)",
+          path, line, first[0], first[1], first[2]);
   return names > 0;
 }
 

@@ -1,7 +1,7 @@
 #include "modules/data/csv_plan.hpp"
 
 #include <algorithm>
-#include <map>
+#include <unordered_set>
 
 #include "modules/data/cells.hpp"
 #include "modules/data/csv_fields.hpp"
@@ -27,6 +27,17 @@ std::vector<Line> first_rows(const NextLine& next) {
   return rows;
 }
 
+void require_text(const Line& first, const std::string& path) {
+  require(first.text.find('\0') == std::string::npos,
+          "{}: line {}: a zero byte; this is no text, or text in UTF-16: iconv -f UTF-16LE -t UTF-8 OLD >NEW", path,
+          first.behind.lines);
+  require(
+      first.text.find('\r') == std::string::npos,
+      "{}: line {}: a carriage return inside the line; if lines end with it alone, convert the file: tr '\\r' '\\n' "
+      "<OLD >NEW",
+      path, first.behind.lines);
+}
+
 Int count_outside_quotes(std::string_view line, char delimiter) {
   bool quoted = false;
   Int count = 0;
@@ -37,35 +48,37 @@ Int count_outside_quotes(std::string_view line, char delimiter) {
   return count;
 }
 
-// Lines above the table that begin with #, % or | and have other fields than what follows.
+// Lines above the table that begin with #, % or | and have other fields than the first line that does not.
 std::size_t comments(const std::vector<Line>& rows) {
-  std::size_t count = 0;
-  for (; count + 1 < rows.size(); ++count) {
-    std::string_view line = rows[count].text, below = rows[count + 1].text;
-    bool marked = std::string_view("#%|").find(line[0]) != std::string_view::npos;
-    char delimiter = csv_delimiter(below);
-    if (!marked || count_outside_quotes(line, delimiter) == count_outside_quotes(below, delimiter)) break;
-  }
-  return count;
+  auto marked = [](auto& row) { return std::string_view("#%|").find(row.text[0]) != std::string_view::npos; };
+  auto first = std::find_if_not(rows.begin(), rows.end(), marked);
+  if (first == rows.end()) return 0;
+  char delimiter = csv_delimiter(first->text);
+  Int count = count_outside_quotes(first->text, delimiter);
+  auto alike = [&](auto& row) { return count_outside_quotes(row.text, delimiter) == count; };
+  return std::find_if(rows.begin(), first, alike) - rows.begin();
 }
 
-// Rows without other delimiters that blanks divide into equally many fields, one of them a number.
+// Rows without other delimiters that blanks divide into equally many fields, one of them a number. A header may lack
+// the name of the first column, which is an error later.
 bool blanks_separate(const std::vector<Line>& rows, const std::string& path) {
-  std::size_t columns = 0;
+  std::vector<std::size_t> counts;
   bool number = false;
   for (auto& row : rows) {
     if (row.text.find_first_of(",;|\t\"") != std::string::npos) return false;
     Fields fields(path, ' ');
     auto& found = fields.of(row.text, row.behind.lines);
-    if (columns == 0) columns = found.size();
-    if (found.size() != columns || columns < 2) return false;
+    counts.push_back(found.size());
     number = std::any_of(found.begin(), found.end(), [](auto text) { return whole_number_text(text).has_value(); });
   }
-  return number;
+  bool lacks_one = rows.size() > 1 && counts[0] + 1 == counts.back();
+  auto alike = [&](std::size_t count) { return count == counts.back(); };
+  return number && counts.back() > 1 && std::all_of(counts.begin() + lacks_one, counts.end(), alike);
 }
 
 bool has_most(const std::vector<std::string>& names, const std::vector<std::string>& of) {
-  auto has = [&](auto& name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  std::unordered_set<std::string_view> known(names.begin(), names.end());
+  auto has = [&](auto& name) { return known.contains(name); };
   auto found = std::count_if(of.begin(), of.end(), has);
   return !of.empty() && 2 * found >= static_cast<Int>(of.size());
 }
@@ -121,6 +134,7 @@ char csv_delimiter(std::string_view line) {
 CsvPlan csv_plan(const std::string& path, const NextLine& next, const CsvLook& look) {
   auto rows = first_rows(next);
   require(!rows.empty(), "{}: at least one row expected, the file has none", path);
+  require_text(rows[0], path);
   CsvPlan plan;
   if (std::size_t above = comments(rows)) {
     plan.start = rows[above - 1].behind;
@@ -152,8 +166,10 @@ CsvPlan csv_plan(const std::string& path, const CsvLook& look) {
 
 Int csv_column(const ColumnName& wanted, const CsvPlan& plan, const std::string& path, const char* option) {
   if (auto* number = std::get_if<Int>(&wanted)) {
-    require(*number >= 0 && *number < plan.columns, "{}: {}: a column in 1..{} expected, got {}", path, option,
-            plan.columns, *number + 1);
+    auto named = std::find(plan.names.begin(), plan.names.end(), fmt::format("{}", *number + 1));
+    if (*number >= plan.columns && named != plan.names.end()) return named - plan.names.begin();  // a year, say
+    require(*number >= 0 && *number < plan.columns, "{}: {}: a column in 1..{}, or its name, expected, got {}", path,
+            option, plan.columns, *number + 1);
     return *number;
   }
   auto& name = std::get<std::string>(wanted);
@@ -163,8 +179,16 @@ Int csv_column(const ColumnName& wanted, const CsvPlan& plan, const std::string&
           path, option, name);
   auto found = std::count(plan.names.begin(), plan.names.end(), name);
   require(found == 1, "{}: {}: {} column is named '{}'; the header has {}", path, option,
-          found ? "more than one" : "no", name, fmt::join(plan.names, ", "));
+          found ? "more than one" : "no", name, listed(plan.names));
   return std::find(plan.names.begin(), plan.names.end(), name) - plan.names.begin();
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += (i ? ", " : "") + (names[i].empty() ? "''" : names[i]);
+  return names.size() <= most ? text : fmt::format("{} and {} more", text, names.size() - most);
 }
 
 void add_names(std::vector<std::string>& names, const std::optional<std::vector<ColumnName>>& columns) {

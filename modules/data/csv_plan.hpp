@@ -39,6 +39,8 @@ bool is_csv_row(std::string_view line);
 char csv_delimiter(std::string_view line);
 // The column (from 0) that `wanted` names or numbers; `option` begins the message.
 Int csv_column(const ColumnName& wanted, const CsvPlan& plan, const std::string& path, const char* option);
+// Names for a message; of many, the first.
+std::string listed(const std::vector<std::string>& names);
 // The names among several columns.
 void add_names(std::vector<std::string>& names, const std::optional<std::vector<ColumnName>>& columns);
 

@@ -58,7 +58,8 @@ const Loader& loader_of(const std::string& path) {
     known += (known.empty() ? "" : ", ") + loader.name;
   }
   if (!best) refuse_foreign_name(path, start.extension);
-  require(best, "{}: the file is in none of the known formats ({})", path, known);
+  require(best, "{}: the file is in none of the known formats ({}); give a table of text a name that ends in .csv",
+          path, known);
   return *best;
 }
 

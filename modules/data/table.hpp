@@ -1,10 +1,14 @@
 // Tables: CSV files with columns of text, dates and missing values, which become columns of numbers by a description
 // that is fitted on the training file and applied to others.
 //
-//   number    x, the median of the training rows where it is missing; 1 or 0 behind it: missing, if training rows had
-//   it boolean   the same of 1 for true, yes, t, y and 0 for false, no, f, n date      days since 1970-01-01, then the
-//   day of the week as a point on the circle; 1 or 0: missing category  a column of 1 or 0 for each category (a missing
-//   value is one), and one for all others
+// - number: x, or the median of the training rows where it is missing; if training rows had it missing, behind it 1
+//   (missing) or 0
+//
+// - boolean: the same of 1 for true, yes, t, y and 0 for false, no, f, n
+//
+// - date: days since 1970-01-01, the day of the week as a point on the circle; 1 or 0: missing
+//
+// - category: a column of 1 or 0 for each frequent category (a missing value is one), and one for all others
 #pragma once
 
 #include <string>
@@ -61,9 +65,14 @@ struct TableRows {
 // labels = false: y is not wanted. Collective.
 TableRows read_table(const std::string& path, const Values& options, const Table& table);
 
+struct EncodedRows {
+  Matrix x;
+  bool header;  // whether a line named the columns
+};
+
 // The same for lines of text that begin with line `first` of `name`, on this rank alone; X alone. header = true: the
 // first line is the header, whatever `first` is.
-Matrix encode_table(const std::string& name, std::string_view text, Int first, const Values& options,
-                    const Table& table);
+EncodedRows encode_table(const std::string& name, std::string_view text, Int first, const Values& options,
+                         const Table& table);
 
 }  // namespace kbcd

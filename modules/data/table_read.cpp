@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numbers>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "modules/data/cells.hpp"
 #include "modules/data/class_names.hpp"
@@ -21,39 +22,54 @@ struct Matched {
   std::vector<std::string> notes;
 };
 
-Int place_of(const std::vector<std::string>& names, const std::string& name) {
-  auto found = std::find(names.begin(), names.end(), name);
-  return found == names.end() ? -1 : found - names.begin();
-}
+// Places by names; of a name that is there twice, the first.
+class Places {
+ public:
+  explicit Places(const std::vector<std::string>& names) {
+    for (std::size_t j = 0; j < names.size(); ++j)
+      if (!first_.emplace(names[j], j).second) again_.insert(names[j]);
+  }
+  Int of(const std::string& name) const {  // -1: there is none
+    auto found = first_.find(name);
+    return found == first_.end() ? -1 : found->second;
+  }
+  bool twice(const std::string& name) const { return again_.contains(name); }
+
+ private:
+  std::unordered_map<std::string_view, Int> first_;
+  std::unordered_set<std::string_view> again_;
+};
 
 Matched match_names(const Table& table, const CsvPlan& plan, const std::string& path, std::vector<Int> labels,
                     bool wanted) {
   Matched matched;
+  Places places(plan.names);
   std::vector<std::string> lost, more;
   for (auto& column : table.columns) {
-    auto times = std::count(plan.names.begin(), plan.names.end(), column.name);
-    require(times < 2, "{}: two columns are named '{}', which the model uses; rename one", path, column.name);
-    if (times == 0) lost.push_back(column.name);
-    matched.columns.push_back(place_of(plan.names, column.name));
+    require(!places.twice(column.name), "{}: two columns are named '{}', which the model uses; rename one", path,
+            column.name);
+    matched.columns.push_back(places.of(column.name));
+    if (matched.columns.back() < 0) lost.push_back(column.name);
   }
   require(
       lost.empty(),
       "{}: the model needs the column{} {}; the header has {} (--header no if that line holds data: columns are then "
       "taken by their places)",
-      path, lost.size() == 1 ? "" : "s", fmt::join(lost, ", "), fmt::join(plan.names, ", "));
+      path, lost.size() == 1 ? "" : "s", listed(lost), listed(plan.names));
   if (labels.empty())
     for (auto& name : table.label_names) {
-      Int place = place_of(plan.names, name);
+      Int place = places.of(name);
       require(place >= 0 || !wanted,
               "{}: no column is named '{}', which held the labels in training; say with label (--label) which one does",
               path, name);
       if (place >= 0) labels.push_back(place);
     }
-  for (Int j = 0; j < plan.columns; ++j) {
-    auto is = [j](const std::vector<Int>& list) { return std::find(list.begin(), list.end(), j) != list.end(); };
-    if (!is(matched.columns) && !is(labels)) more.push_back(plan.names[j].empty() ? "''" : plan.names[j]);
-  }
-  if (!more.empty()) matched.notes.push_back(fmt::format("columns that are not used: {}", fmt::join(more, ", ")));
+  std::vector<bool> used(plan.columns);
+  for (auto* list : {&matched.columns, &labels})
+    for (Int j : *list) used[j] = true;
+  for (Int j = 0; j < plan.columns; ++j)
+    if (!used[j]) more.push_back(plan.names[j]);
+  if (!more.empty()) matched.notes.push_back(fmt::format("columns that are not used: {}", listed(more)));
   matched.labels = labels;
   return matched;
 }
@@ -76,8 +92,9 @@ Matched match_places(const Table& table, const CsvPlan& plan, const std::string&
   }
   matched.labels = labels;
   if (table.header != !plan.names.empty())
-    matched.notes.push_back(fmt::format("columns are taken by their places: {} has no header",
-                                        table.header ? "this file" : "the training data"));
+    matched.notes.push_back(fmt::format(
+        "columns are taken by their places: {}",
+        table.header ? "this file has no header" : "those of the training data had no names, or two the same"));
   return matched;
 }
 
@@ -101,7 +118,7 @@ class RowEncoder {
 
   // put(column of X, value) for everything that may not be 0.
   template <class Put>
-  void encode(const Fields& fields, Put&& put) const {
+  void encode(const Fields& fields, Put&& put) {
     Int at = 0;
     for (std::size_t k = 0; k < places_.size(); ++k) {
       auto& column = table_.columns[k];
@@ -113,6 +130,8 @@ class RowEncoder {
       at += column.width();
     }
   }
+
+  Int surprises = 0;  // values that are missing where no training row had that
 
  private:
   template <class Put>
@@ -129,7 +148,7 @@ class RowEncoder {
   }
 
   template <class Put>
-  void put_number(const Fields& fields, Int place, const TableColumn& column, Int at, Put&& put) const {
+  void put_number(const Fields& fields, Int place, const TableColumn& column, Int at, Put&& put) {
     auto text = trimmed(fields.last()[place]);
     auto value = value_of(text, column.kind);
     if (!value && !is_missing(text)) complain(fields, place, column, text);
@@ -140,6 +159,7 @@ class RowEncoder {
       put(at + 2, std::cos(angle));
     }
     if (!value && column.missing) put(at + column.width() - 1, 1);
+    if (!value && !column.missing) ++surprises;
   }
 
   std::optional<double> value_of(std::string_view text, ColumnKind kind) const {
@@ -178,8 +198,8 @@ const std::vector<Param> read_options = {
 
 CsvLook look_of(const Params& options, const Table& table) {
   CsvLook look{.header = options.get<bool>("header")};
-  if (table.header)
-    for (auto& column : table.columns) look.names.push_back(column.name);
+  for (auto& column : table.columns)
+    if (!column.name.empty()) look.names.push_back(column.name);
   return look;
 }
 
@@ -196,9 +216,12 @@ TableRows read_table(const std::string& path, const Values& values, const Table&
   });
   auto share = share_text(path, plan.start, {}, [](auto line) { return is_csv_row(line) ? 0 : no_row; });
   auto& labels = matched.labels;
-  bool names_expected = labels.size() == 1 && labels[0] < std::ssize(plan.row) && holds_names(plan.row[labels[0]]);
+  bool commas = plan.delimiter != ',';
+  bool names_expected =
+      labels.size() == 1 && labels[0] < std::ssize(plan.row) && holds_names(plan.row[labels[0]], commas);
   Matrix x, y;
   ClassNames names;
+  Int surprises = 0;
   comm::together([&] {
     DType dtype = options.get<DType>("dtype").value_or(DType::f64);
     require_dense_room(path, share.n, table.width(), dtype, "use fewer columns (--columns) or more machines");
@@ -207,26 +230,33 @@ TableRows read_table(const std::string& path, const Values& values, const Table&
     dispatch(dtype, [&]<class T>() {
       auto to = x.view<T>();
       Fields fields(path, plan.delimiter);
-      RowEncoder encoder(table, matched, plan.delimiter != ',');
+      RowEncoder encoder(table, matched, commas);
       Int i = 0;
       each_line(path, share, [&](std::string_view line, Int number) {
         if (fields.skips(line, number, plan.columns)) return;
         fields.require_count(fields.of(line, number), plan.columns);
         for (std::size_t k = 0; k < labels.size(); ++k)
-          y.set(i, static_cast<Int>(k), read_label(fields, labels[k], names_expected, labels.size() == 1, names));
+          y.set(i, static_cast<Int>(k),
+                read_label(fields, labels[k], names_expected, labels.size() == 1, names, commas));
         encoder.encode(fields, [&](Int j, double value) { to(i, j) = narrowed<T>(value, path, number); });
         ++i;
       });
+      surprises = encoder.surprises;
     });
   });
+  double missing = comm::allreduce(static_cast<double>(surprises), comm::Reduction::sum);
+  if (missing > 0)
+    matched.notes.push_back(fmt::format(
+        "{} values are missing in columns where the training data had none missing; the median stands for them",
+        missing));
   TableRows read{{DataSet(share.n, x, path)}, matched.notes};
   if (names_expected) read.rows.classes = names.merge(y);
   if (!labels.empty()) read.rows.y = DataSet(share.n, y, path);
   return read;
 }
 
-Matrix encode_table(const std::string& name, std::string_view text, Int first, const Values& values,
-                    const Table& table) {
+EncodedRows encode_table(const std::string& name, std::string_view text, Int first, const Values& values,
+                         const Table& table) {
   Params options("read_table: " + name, read_options, values);
   std::string_view rest = text;
   auto next = [&](std::string_view& line, Int& offset) {
@@ -251,7 +281,7 @@ Matrix encode_table(const std::string& name, std::string_view text, Int first, c
     encoder.encode(fields, [&](Int j, double value) { x.set(rows, j, value); });
     ++rows;
   }
-  return x.row_block(0, rows);
+  return {x.row_block(0, rows), !plan.names.empty()};
 }
 
 }  // namespace kbcd

@@ -23,7 +23,10 @@ function table_flags.fit(o)
   local t = { fit = true, say = o.quiet and function() end or nil }
   for _, name in ipairs(table_flags.names) do t[name] = o[name] end
   local weights = row_weights.column(o)  -- which are no feature
-  if weights then t.drop = { weights, unpack(o.drop or {}) } end
+  if weights and o.data then
+    row_weights.require_column(o)
+    t.drop = { weights, unpack(o.drop or {}) }
+  end
   return t
 end
 

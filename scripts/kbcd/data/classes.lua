@@ -35,13 +35,17 @@ function classes.whole(y)
 end
 
 runtime.docs["classes.values"] = [[classes.values(y)
-The different labels of a DataSet of one column, over all ranks, in ascending order.]]
+The different labels of a DataSet of one column, over all ranks, in ascending order; they are below 2^53.]]
 function classes.values(y)
   local list = distinct(y.rows)
   local own = kbcd.Matrix.zeros(#list, 1)
   for i, value in ipairs(list) do own:set(i, 1, value) end
   local all = distinct(kbcd.gather(own))
   table.sort(all)
+  if #all > 0 and math.max(-all[1], all[#all]) >= 2 ^ 53 then
+    error(("y: a class is numbered %.17g, and numbers from 2^53 up are not exact; write classes as text, such as c123, or " ..
+      "take the numbers for real targets: --task regress"):format(-all[1] > all[#all] and all[1] or all[#all]), 0)
+  end
   return all
 end
 

@@ -23,7 +23,7 @@ return function(name, options, like, t)
     if not t.fit then o.table = t.table end
     return kbcd.read_table(name, o)
   end
-  if t and t.table then require_numbers(name, t.table) end
+  if loader and t and t.table then require_numbers(name, t.table) end  -- else read_data says what is wrong with the file
   for _, flag in ipairs{ "drop", "columns", "categories" } do
     if t and t[flag] then error(("%s: --%s is for CSV files"):format(name, flag), 0) end
   end

@@ -111,8 +111,18 @@ local function checked(options)
   return options
 end
 
+-- Whether some class names are numbers: then the table is looked at as a whole, for numbers among which one is misspelt.
+local function has_numbers(classes)
+  for _, name in ipairs(classes or {}) do if tonumber(name) then return true end end
+  return false
+end
+
 return function(path, given)
   local o = checked(given or {})
+  local loader = runtime.loaders.of(path).name
+  if loader ~= "CSV" then
+    error(("read_table: %s: a CSV file expected, this is %s; kbcd.load reads it"):format(path, loader), 2)
+  end
   local function tell(notes) for _, note in ipairs(notes) do (o.say or kbcd.say)("%s: %s", path, note) end end
   if o.table then
     local notes, X, y, classes = runtime.tables.read(path, some(o, "label", "header", "dtype", "labels"), o.table)
@@ -124,13 +134,14 @@ return function(path, given)
     loaded, X, y, classes = pcall(kbcd.load, path, some(o, "label", "header", "dtype"))
   end
   local options = some(o, "label", "header", "drop", "columns", "categories")
-  if loaded then
+  if loaded and not has_numbers(classes) then
     options.plain = true
     t, notes = runtime.tables.fit(path, options)
   else
     t, notes = runtime.tables.fit(path, options)
     local _
     options = some(o, "header", "dtype")
+    if table.concat(t.names) ~= "" then options.header = true end
     if #t.label_places > 0 then options.label = t.label_places end
     _, X, y, classes = runtime.tables.read(path, options, t)
   end

@@ -16,6 +16,7 @@ local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local load_flags = require "kbcd.command.load_flags"
 local read_data = require "kbcd.data.read_data"
+local without_places = require "kbcd.support.without_places"
 
 runtime.docs.row_weights = [[row_weights
 Weights of rows of the commands: row_weights.normalised(w) gives this rank's rows of a DataSet of weights, of mean 1 over all
@@ -33,28 +34,41 @@ function row_weights.column(o)
   return tonumber(o.weights) or o.weights
 end
 
--- The weights in a column of a CSV file.
-local function read_column(o, path)
-  local source = ("--weights %s of %s"):format(o.weights, path)
+local function require_csv(o, path)
   local loader = read_data.loader_of((read_data.file_of(path)))
   if not loader or loader.name ~= "CSV" then
     error(("--weights %s: there is no such file, and %s has no columns by name, as CSV has; give a file"):format(o.weights,
       path), 0)
   end
-  local good, X = pcall(kbcd.read_table, path, { columns = { row_weights.column(o) }, header = load_flags.header(o),
-    say = function() end })
-  if not good then error(("--weights %s: there is no such file; as a column: %s"):format(o.weights, tostring(X)), 0) end
-  if X.d ~= 1 then error(source .. ": a number in every row expected", 0) end
-  return X
 end
 
--- The weights of the training rows in a column of --data; nil where they are in a file, or there are none.
-function row_weights.of_column(o)
-  if not row_weights.column(o) then return nil end
-  if not o.data then
-    error(("--weights %s: there is no such file, and no --data that it could be a column of"):format(o.weights), 0)
+local function fail(o, message)
+  error(("--weights %s: there is no such file; as a column: %s"):format(o.weights, without_places(message)), 0)
+end
+
+-- An error if --data has no column of weights, or it is a label.
+function row_weights.require_column(o)
+  require_csv(o, o.data)
+  local wanted = { plain = true, columns = { row_weights.column(o) }, header = load_flags.header(o) }
+  local good, message = pcall(runtime.tables.fit, o.data, wanted)
+  if not good then fail(o, message) end
+  wanted.label = o.label
+  good, message = pcall(runtime.tables.fit, o.data, wanted)
+  if not good and tostring(message):find("must be left for X", 1, true) then
+    error(("--weights %s: this is a column of --label; give another"):format(o.weights), 0)
   end
-  return read_column(o, o.data)
+  if not good then error(without_places(message), 0) end
+end
+
+-- The weights in a column of a CSV file.
+local function read_column(o, path)
+  local source = ("--weights %s of %s"):format(o.weights, path)
+  require_csv(o, path)
+  local good, X = pcall(kbcd.read_table, path, { columns = { row_weights.column(o) }, header = load_flags.header(o),
+    say = function() end })
+  if not good then fail(o, X) end
+  if X.d ~= 1 then error(source .. ": a number in every row expected; the column has missing values, text or dates", 0) end
+  return X
 end
 
 local function check(weights, source)
@@ -83,7 +97,10 @@ function row_weights.attach(set, o)
         set.weights.d), 0)
     end
   else
-    set.weights = set.weights or row_weights.of_column(o)
+    if not o.data then
+      error(("--weights %s: there is no such file, and no --data that it could be a column of"):format(o.weights), 0)
+    end
+    set.weights = read_column(o, o.data)
     if set.test and o.test_data then
       set.test.weights = read_column(o, o.test_data)
       check(set.test.weights, ("--weights %s of %s"):format(o.weights, o.test_data))

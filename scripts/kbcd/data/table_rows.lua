@@ -22,9 +22,9 @@ local function encoder(file, name, t, header)
     end
     if #full == 0 then return nil end
     if not first then header = names ~= nil end
-    local A = runtime.tables.encode(table.concat(piece, "\n"), name, names and start - 1 or start,
+    local A, named = runtime.tables.encode(table.concat(piece, "\n"), name, names and start - 1 or start,
       { header = header, labels = false }, t)
-    if first then names = full[#full - A.nrows] end  -- nil where every line was a row
+    if first and named then names = full[#full - A.nrows] end
     first = false
     return A
   end

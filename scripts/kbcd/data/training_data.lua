@@ -17,9 +17,11 @@ local table_flags = require "kbcd.command.table_flags"
 local load_flags = require "kbcd.command.load_flags"
 local streams = require "kbcd.support.streams"
 local runtime = require "kbcd.runtime"
+local without_places = require "kbcd.support.without_places"
 local task_guess = require "kbcd.data.task_guess"
 
 local most_left_out, most_refitted = 2000, 20000  -- rows
+local most_f64, most_f64_numbers = 5000, 1e7      -- rows, and numbers in all, that f64 costs nothing for
 
 runtime.docs.training_data = [[training_data(o)
 The data that a command trains on, from the values of its options (o.x, o.y, o.test_x …): a table with X, y (class numbers
@@ -51,7 +53,10 @@ local function read_pair(data, x, y, precision, options, like, t)
   if data then
     local X, labels, names, fitted = read_rows(data, with(data, { dtype = precision, label = options and options.label }),
       like, t)
-    if not labels then error(data .. ": no labels in it; give them with --y, and the rows with --x", 0) end
+    if not labels then
+      error(data .. ": no labels in it; --label says which column of a CSV file holds them, or give them with --y, and " ..
+        "the rows with --x", 0)
+    end
     return X, labels, names, fitted
   end
   local X, _, _, fitted = read_rows(x, with(x, { dtype = precision }), like, t)
@@ -66,7 +71,11 @@ local function name_of(value) return ("%.0f"):format(value) end
 local function number_classes(data)
   data.values = data.values or kbcd.classes.values(data.y)
   data.k = #data.values
-  if data.k < 2 then error("y: labels of at least two classes expected, got one", 0) end
+  if data.k < 2 then
+    error(("y: labels of at least two classes expected, every row has %s; is this the right column (--label)? --task " ..
+      "regress takes numbers for real targets"):format(data.names and "'" .. data.names[1] .. "'" or
+      name_of(data.values[1])), 0)
+  end
   data.names = data.names or {}
   for i, value in ipairs(data.values) do data.names[i] = data.names[i] or name_of(value) end
   data.y = kbcd.classes.numbers(data.y, data.values)
@@ -113,7 +122,14 @@ local function prepare(data, kind, fitted)
   local sets = { data, data.test or nil }
   if data.held and data.held ~= data.test then sets[#sets + 1] = data.held end
   local function round()
-    for _, set in ipairs(sets) do set.X = set.X:to(data.precision or set.X.dtype) end
+    for _, set in ipairs(sets) do
+      local good, rounded = pcall(set.X.to, set.X, data.precision or set.X.dtype)
+      if not good then
+        local text = without_places(rounded)
+        error(text .. (text:find("finite number", 1, true) and "; f32 holds no larger ones: give --precision f64" or ""), 0)
+      end
+      set.X = rounded
+    end
     return data
   end
   if not kind and not (fitted and fitted.kind) then return round() end
@@ -136,13 +152,17 @@ local function refit(data)
 end
 
 local function read(_, o)
-  local data = { source = o.data or o.x, precision = o.precision, weights = row_weights.of_column(o) }
+  local data = { source = o.data or o.x, precision = o.precision }
   -- Rows that will be preprocessed come with all digits that the file has; prepare() rounds them.
   local precision = not o.preprocess and not o.start and not o.searches and o.precision or nil
   data.X, data.y, data.names, data.table = read_pair(o.data, o.x, o.y, precision, o, nil, table_flags.fit(o))
   local like = read_data.like(data.X)
   data.zero_based = like.zero_based
   if like.zero_based and not o.quiet then kbcd.say("%s: its columns count from 0", data.source) end
+  if not data.precision then
+    local X = data.X
+    data.precision = X.n <= most_f64 and X.n * X.d <= most_f64_numbers and "f64" or "f32"
+  end
   local t = data.table
   data.columns = t and (t.header == 1 or #t.kinds < data.X.d) and runtime.tables.outputs(t) or nil
   if o.test_x or o.test_data then

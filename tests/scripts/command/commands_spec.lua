@@ -255,15 +255,23 @@ test("a doubtful first line of CSV is an error unless --header says what it is",
   succeeds(train .. "--header yes && kbcd predict --model doubt.h5 --x doubt.csv --header yes --out d.npy && " ..
     "kbcd evaluate --model doubt.h5 --x doubt.csv --y doubt_y.csv --header yes")
   equal(loaded("d.npy").nrows, 2)
-  refuses("kbcd predict --model doubt.h5 --x doubt.csv --out d.npy", "line 1, column 1")
+  succeeds("kbcd predict --model doubt.h5 --x doubt.csv --out d.npy")  -- the model knows these names
+  equal(loaded("d.npy").nrows, 2)
+  equal(shell.count(succeeds("kbcd predict --model doubt.h5 --x - --out - <doubt.csv").out, "\n"), 2)
   refuses("kbcd predict --model doubt.h5 --x d.npy --header yes --out e.npy", "--option header", "CSV")
+  shell.write("plain.csv", "1,2\n3,4\n")
+  succeeds((train:gsub("doubt.csv", "plain.csv")))
+  refuses("kbcd predict --model doubt.h5 --x doubt.csv --out d.npy", "line 1, column 1", "'1_000'", "--header")
   local piped = "kbcd predict --model doubt.h5 --x - --out - "
   refuses(piped .. "<doubt.csv", "standard input: line 1", "column 1")
-  for _, line in ipairs{ "1d5,2d5", "\226\136\1461,\226\136\1462", "0b1,0b1", "nan,nan", "0x1,2" } do
+  for _, line in ipairs{ "1d5,2d5", "\226\136\1461,\226\136\1462", "0b1,0b1", "inf,inf", "0x1,2" } do
     shell.write("odd.csv", line .. "\n1,2\n")
     refuses(piped .. "<odd.csv", "standard input: line 1", "column 1")
     equal(shell.count(succeeds(piped .. "--header yes <odd.csv").out, "\n"), 1)
   end
+  shell.write("odd.csv", "nan,NA\n1,2\n")  -- missing values
+  equal(shell.count(succeeds(piped .. "<odd.csv").out, "\n"), 2)
+  has(succeeds("kbcd predict --model doubt.h5 --x odd.csv --out d.npy").err, "2 values are missing in columns where")
   shell.write("odd.csv", "a,b\n1,2\n")
   equal(shell.count(succeeds(piped .. "<odd.csv").out, "\n"), 1)
   refuses(piped .. "--header no <odd.csv", "line 1", "'a'")
@@ -364,10 +372,12 @@ test("classes by name, from a column of a CSV file or a file of their own, trave
   refuses("kbcd train --x X.npy --y names_t.csv --model no.h5", "X.npy has 200 rows", "names_t.csv has 40")
   refuses("sed '90s/.*//' names.csv >hole.csv; kbcd train --x X.npy --y hole.csv --model no.h5", "hole.csv", "line 90")
   refuses("printf 'a,b\\na,b\\n' | kbcd predict --model k.h5 --x - --out -", "line 2", "'a'")
-  refuses("printf '1,,2\\n' | kbcd predict --model k.h5 --x - --out -", "line 1", "got 3")
+  refuses("printf '1,,2,3\\n' | kbcd predict --model k.h5 --x - --out -", "2 columns expected", "3 with the labels", "got 4")
+  local without = succeeds("printf '1,2\\n' | kbcd predict --model k.h5 --x - --out -").out
+  succeeds("printf '1,,2\\n' | kbcd predict --model k.h5 --x - --out -", without)  -- the label's place is there, and empty
   refuses("printf '1,0x2\\n' | kbcd predict --model k.h5 --x - --out -", "line 1", "'0x2'")
   refuses("gzip -c rows_t.csv | kbcd predict --model k.h5 --x - --out -", "standard input", "zcat")
-  refuses("printf 'nan,nan\\n' | kbcd predict --model k.h5 --x - --out -", "line 1", "'nan'")
+  equal(shell.count(succeeds("printf 'nan,nan\\n' | kbcd predict --model k.h5 --x - --out -").out, "\n"), 1)  -- missing
 end)
 
 test("several target columns, arrays of .npz files", function()
@@ -377,7 +387,7 @@ test("several target columns, arrays of .npz files", function()
     succeeds(("kbcd predict --model t%d.h5 --x Xt.npy --out t%d.npy"):format(i, i))
   end
   for i = 2, 3 do assert((loaded("t1.npy") - loaded(("t%d.npy"):format(i))):abs():max() < 1e-10, "targets by --label") end
-  refuses("kbcd train --data targets.csv --label 1,2,3,4 --model no.h5", "every column is a label")
+  refuses("kbcd train --data targets.csv --label 1,2,3,4 --model no.h5", "at least one column must be left")
   refuses("kbcd train --data targets.csv --label t1,1 --model no.h5", "column 1", "twice")
   has(succeeds("kbcd tune --data targets.csv --label t1,t2 --sigma 2 --lambda 0.001").out, "sigma \\ lambda", "0.001",
     "--label t1,t2")

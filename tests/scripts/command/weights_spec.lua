@@ -197,9 +197,9 @@ test("what is refused", function()
   table_file("d.csv")
   local train = "kbcd train --data d.csv --label kind --model r.h5 --weights "
   refuses(train .. "nothing", "--weights nothing: there is no such file", "a, w, b, t")
-  refuses(train .. "2", "give its name")
-  refuses((train:gsub("kind", "5")) .. "9", "d.csv has 5 columns")
+  refuses((train:gsub("kind", "5")) .. "9", "a column in 1..5", "got 9")
   refuses((train:gsub("kind", "5")) .. "5", "a column of --label")
+  refuses((train:gsub("kind", "t")) .. "4", "a column of --label")
   shell.write("short.csv", "1\n2\n")
   refuses(train .. "short.csv", "a number for each of the 200 rows expected, got 2 x 1")
   local bad = { unpack(weights) }
