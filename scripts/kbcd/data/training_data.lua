@@ -179,4 +179,4 @@ local function read(_, o)
   return data
 end
 
-return setmetatable({ read_pair = read_pair, split = split, prepare = prepare, refit = refit }, { __call = read })
+return setmetatable({ read_pair = read_pair, read_labels = read_labels, split = split, prepare = prepare, refit = refit }, { __call = read })

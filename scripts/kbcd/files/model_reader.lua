@@ -3,6 +3,7 @@
 local kbcd = require "kbcd"
 local losses = require "kbcd.descent.loss"
 local table_group = require "kbcd.files.table_group"
+local pipeline_group = require "kbcd.files.pipeline_group"
 local lua_source = require "kbcd.support.lua_source"
 local stand_in = require "kbcd.files.stand_in"
 
@@ -143,7 +144,7 @@ local function read_map(file, with)
     refuse(file.path, "/map: the feature map '%s' is not known here", tostring(name))
   end
   count(file, "/map", "p", 2 ^ 40)
-  seed(file, "/map", "seed")
+  if name ~= "columns" then seed(file, "/map", "seed") end  -- which has nothing random
   params.name = nil
   numbers(file, "/map", params)
   if file:has("/kernel") then params.kernel = read_kernel(file) end
@@ -251,6 +252,7 @@ local function read(file, with)
   }
   m.best = count(file, "/", "best", #m.lambdas)
   m.preprocess, m.table = read_preprocess(file, m.d), table_group.read(file, m.d)
+  m.pipeline = pipeline_group.read(file, m.d)
   local names = m.task == "classify" and "/classes" or "/targets"
   m.names = file:has(names) and file:texts(names) or nil
   if m.task == "classify" and not m.names then refuse(path, "/classes is missing") end
@@ -270,6 +272,9 @@ local function read(file, with)
   local width = m.k * #m.lambdas
   if m.form == "features" then
     m.map = read_map(file, with)
+    if m.map.name == "columns" and m.map.p ~= columns then
+      refuse(path, "/map: the %d columns of the rows expected, got %d", columns, m.map.p)
+    end
     m.coefficients = read_whole(file, "/coefficients", m.map.p, width)
   else
     m.kernel = read_kernel(file, with)
