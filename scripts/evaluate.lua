@@ -16,7 +16,7 @@ parser:option("--model", "The model file."):argname("FILE"):count(1)
 parser:option("--x", "The rows; for a model of texts, pictures or recordings, these."):argname("FILE")
 parser:option("--y", "Their labels or targets (texts, pictures and recordings may have them with them)."):argname("FILE")
 parser:option("--data", "Rows and labels in one file, instead of --x and --y."):argname("FILE")
-parser:option("--label", "The columns of --data (CSV) that hold the labels, by name or number; of --x, where it holds texts.", nil,
+parser:option("--label", "The columns with the labels, by name or number: of --data (CSV), or of --x with texts.", nil,
   kbcd.argument_types.columns)
 parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.argument_types.positive)
 parser:option("--with", "A Lua file that returns the model's kernel or feature map, where that is written in Lua.")

@@ -12,8 +12,8 @@ local table_rows = require "kbcd.data.table_rows"
 
 local parser = kbcd.arguments("predict", "Predicts rows with a model of `kbcd train`.")
 parser:option("--model", "The model file."):argname("FILE"):count(1)
-parser:option("--x", "The rows; - reads CSV from standard input. For a model of texts, pictures or recordings: these."):argname("FILE")
-  :count(1)
+parser:option("--x", "The rows, or the texts, pictures or recordings that the model is for; - reads CSV, or texts, from " ..
+  "standard input."):argname("FILE"):count(1)
 parser:option("--out", "Where to: a .npy or .csv file; - is CSV on standard output."):argname("FILE"):count(1)
 parser:option("--label", "Columns of --x (CSV) that are no features, by name or number: labels.", nil,
   kbcd.argument_types.columns)

@@ -74,8 +74,9 @@ WordOptions words_of(const Options& options, const char* owner) {
 
 Documents read(const std::string& path, sol::optional<sol::table> table) {
   const char* owner = "text.read";
-  Options options(owner, table,
-                  {"format", "text", "label", "header", "rows", "invalid", "empty", "stop_words", "marks", "stem", "unit"});
+  Options options(
+      owner, table,
+      {"format", "text", "label", "header", "rows", "invalid", "empty", "stop_words", "marks", "stem", "unit"});
   DocumentOptions o;
   auto take = [&]<class T>(const char* key, std::optional<T>& to) {
     if (auto value = options.get<T>(key)) to = *value;
@@ -201,22 +202,11 @@ void bind_vocabulary(sol::state_view lua, sol::table kbcd) {
       "The n-grams of columns first..last (all) in one text, a line break between them. With Vocabulary:counts, what\n"
       "text.stored_vocabulary takes.",
       [within](const Vocabulary& v, sol::optional<Int> first, sol::optional<Int> last) {
-        std::string all;
-        for (Int i = within(v, first.value_or(1)); i <= within(v, last.value_or(v.size())); ++i) {
-          if (!all.empty()) all += '\n';
-          all += v.term(i);
-        }
-        return all;
+        return v.terms(within(v, first.value_or(1)), within(v, last.value_or(v.size())));
       });
   def(lua, type, "Vocabulary:counts()",
-      "A Matrix with a row for each n-gram: how often it occurred, and in how many documents.", [](const Vocabulary& v) {
-        Matrix counts(v.size(), 2, DType::f64);
-        for (Int i = 0; i < v.size(); ++i) {
-          counts.set(i, 0, static_cast<double>(v.count(i)));
-          counts.set(i, 1, static_cast<double>(v.documents(i)));
-        }
-        return counts;
-      });
+      "A Matrix with a row for each n-gram: how often it occurred, and in how many documents.",
+      [](const Vocabulary& v) { return v.counts(); });
   def(lua, type, "Vocabulary:idf(i)", "ln((1 + n) / (1 + documents with it)) + 1 of the n-gram of column i.",
       [within](const Vocabulary& v, Int i) { return v.idf(within(v, i)); });
   type[sol::meta_function::to_string] = [](const Vocabulary& v) {
@@ -274,7 +264,8 @@ void bind_text(sol::state_view lua, sol::table kbcd) {
         Options options(owner, table, {"n", "ngrams", "unit"});
         auto n = options.get<Int>("n");
         require(n && *n >= 1, "{}: option n: the number of documents expected", owner);
-        return Vocabulary(terms, counts, *n, orders_of(options, owner), choice<bool>(options, owner, "unit", false, units));
+        return Vocabulary(terms, counts, *n, orders_of(options, owner),
+                          choice<bool>(options, owner, "unit", false, units));
       });
   def(lua, text, "text.fields(path [, format])",
       "A list of the fields of the first line of a TSV or CSV file; of JSON lines, of the names of the members. format as for\n"
@@ -286,7 +277,8 @@ void bind_text(sol::state_view lua, sol::table kbcd) {
       "The words of a text with single blanks between. options: stop_words, marks, stem, unit, as for text.read.",
       [](const std::string& text, sol::optional<sol::table> table) {
         require(is_utf8(text), "text.words: UTF-8 text expected, got {}", shown(text));
-        WordReader reader(words_of(Options("text.words", table, {"stop_words", "marks", "stem", "unit"}), "text.words"));
+        WordReader reader(
+            words_of(Options("text.words", table, {"stop_words", "marks", "stem", "unit"}), "text.words"));
         Words words;
         reader.read(text, words);
         return words.text();

@@ -33,8 +33,8 @@ class Documents {
   const std::optional<DataSet>& labels() const { return labels_; }
   const std::vector<std::string>& classes() const { return classes_; }
   bool characters() const { return options_.words.characters; }  // whether n-grams are of characters
-  Int invalid() const { return invalid_; }  // lines that were skipped, over all ranks
-  Int empty() const { return empty_; }      // documents without words that were skipped
+  Int invalid() const { return invalid_; }                       // lines that were skipped, over all ranks
+  Int empty() const { return empty_; }                           // documents without words that were skipped
 
   // This rank's documents, one after the other.
   class Reader {

@@ -113,6 +113,21 @@ Vocabulary::Vocabulary(std::string_view terms, const Matrix& counts, Int n, Ngra
   require(size() == counts.rows() && size() > 0, "vocabulary: {} terms for {} rows of counts", size(), counts.rows());
 }
 
+std::string Vocabulary::terms(Int first, Int last) const {
+  std::string all;
+  for (Int i = first; i <= last; ++i) (all += i > first ? "\n" : "") += terms_[i];
+  return all;
+}
+
+Matrix Vocabulary::counts() const {
+  Matrix table(size(), 2, DType::f64);
+  for (Int i = 0; i < size(); ++i) {
+    table.set(i, 0, static_cast<double>(counts_[i]));
+    table.set(i, 1, static_cast<double>(documents_[i]));
+  }
+  return table;
+}
+
 double Vocabulary::idf(Int i) const {
   return std::log((1.0 + static_cast<double>(n_)) / (1.0 + static_cast<double>(documents_[i]))) + 1;
 }

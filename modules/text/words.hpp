@@ -5,7 +5,8 @@
 // case becomes lower case, a character for a character. Accents stay, and are not composed.
 //
 // For n-grams of characters, as languages without blanks between words need them, the units are the characters (code
-// points) of the text in lower case, signs included; what is blank between them becomes one blank, and none at the ends.
+// points) of the text in lower case, signs included; what is blank between them becomes one blank, and none at the
+// ends.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 -- Pictures, after the paper's CIFAR-10 experiment. Random patches of the pictures are normalised, whitened and used as
 -- filters; the rectified responses, summed over regions, are the features of a linear model, the full rbf kernel, Nyström
 -- and random cosines. README.md in this folder explains the options. The data is Fashion-MNIST unless given. --model saves
--- the model of one method with all that it takes to predict new pictures (kbcd predict --model m.h5 --x new.png …); of several
--- λ, the one that is best on a tenth of the training pictures, held out.
+-- the model of one method with all that it takes to predict new pictures (kbcd predict --model m.h5 --x new.png …); the best
+-- of several λ is the one with the least error on a tenth of the training pictures, held out.
 
 local kbcd = require "kbcd"
 local vision, types, pipelines, Index = kbcd.vision, kbcd.argument_types, kbcd.pipelines, kbcd.Index

@@ -4,7 +4,7 @@
 --
 --     kbcd examples/packages            every twentieth source, in seconds
 --     kbcd examples/packages --full     all of them
---     kbcd examples/packages --methods full_kernel --model m.h5; kbcd predict --model m.h5 --x synopses.txt --out sections.csv
+--     kbcd examples/packages --methods full_kernel --model m.h5; kbcd predict --model m.h5 --x new.txt --out sections.csv
 --
 -- The kernels see stemmed words and marks and pairs of these, n-grams of 2 to 5 letters within words, and words as they are
 -- written (Go is a language), all with idf weights; kbcd/text/cuts.lua makes them in Lua. Hashing has words and pairs of them
@@ -41,7 +41,8 @@ local function read(path, n)
     fit("grams", "grams", { cuts = { "english_pairs", "letters", "written" }, shares = { 0.4, 0.4, 0.2 }, format = "tsv" })
   end
   if hashes or table.concat(o.methods):find("hashing") then
-    fit("hashes", "text", { features = "hash", columns = all.p, ngrams = { 1, 2 }, stem = "english", marks = true, format = "tsv" })
+    fit("hashes", "text", { features = "hash", columns = all.p, ngrams = { 1, 2 }, stem = "english", marks = true,
+      format = "tsv" })
   end
   return all
 end

@@ -2,7 +2,7 @@
 -- n-grams of 1 to 3 words), Nyström, and hashing into p columns as random features, side by side; RMSE in stars.
 --
 --     kbcd examples/reviews train.tsv test.tsv       lines of stars<TAB>text, plain or .gz; without files, made-up ones
---     kbcd examples/reviews train.tsv test.tsv --unit characters --model m.h5; kbcd predict --model m.h5 --x new.tsv --out p.csv
+--     kbcd examples/reviews train.tsv test.tsv --clip --model m.h5; kbcd predict --model m.h5 --x new.tsv --out p.csv
 --
 -- λ is chosen on a tenth of the training rows, which is held out; then the model is fitted to all of them. Ratings are
 -- predicted as deviations from the mean; --clip limits predictions to the range of the training ratings. --model saves the
@@ -19,7 +19,8 @@ parser:option("--methods", "Which, with commas between.", "full_kernel,nystrom,h
   types.some_of("full_kernel", "nystrom", "hashing"))
 parser:option("--rows", "Only the first so many training rows.", nil, types.count)
 parser:option("--p", "Nyström centres and hashed columns (4096; 256 for made-up reviews).", nil, types.count)
-parser:option("--unit", "What n-grams are of; characters for languages without blanks.", "words"):choices{ "words", "characters" }
+parser:option("--unit", "What n-grams are of; characters for languages without blanks.", "words")
+  :choices{ "words", "characters" }
 parser:option("--ngrams", "The longest n-gram (3 words, 5 characters).", nil, types.count)
 parser:option("--b", "Block size.", 1024, types.count)
 parser:option("--epochs", "Passes over the blocks.", 5, types.count)

@@ -79,10 +79,11 @@ kbcd.command("examples/speech", function()
   for _, name in ipairs(o.methods) do
     local title, method, s, some = unpack(methods[name])
     s.lambda, s.epochs, s.jitter = o.lambda or s.lambda, o.epochs, true
-    local X, y, model, text, wrong = some and A.X:subset(some) or A.X, some and A.y:subset(some) or A.y, nil, nil, nil
+    local X, y, model, wrong = some and A.X:subset(some) or A.X, some and A.y:subset(some) or A.y, nil, nil
     for step in kbcd.progress(method(X, kbcd.labels.one_vs_all(y, { classes = #B.classes, first = 1 }), s)) do
       model = step.model
       if step.epoch_end then
+        local text
         text, wrong = errors(model[1]:predict(B.X), B)
         kbcd.say("%-28s epoch %d: %s wrong, after %.0f s", title, step.epoch, text, step.seconds)
       end

@@ -11,7 +11,7 @@ local without_places = require "kbcd.support.without_places"
 local raw_input = {}
 
 function raw_input.add(parser)
-  parser:option("--text", "The column of --x, by name or number, or the member of JSON that holds the text, for a model of texts.",
+  parser:option("--text", "For a model of texts: the column of --x (a name or number), or the member of JSON, with the text.",
     nil, function(text) return tonumber(text) or text end):argname("COLUMN")
 end
 
@@ -50,7 +50,9 @@ end
 function raw_input.read(model, path, o, labels)
   local state = model.pipeline
   local about, expects, rows = kbcd.pipelines.about(state)
-  local function refuse(message) error(("%s\n  %s is a model of %s\n  it expects %s"):format(message, o.model, about, expects), 0) end
+  local function refuse(message)
+    error(("%s\n  %s is a model of %s\n  it expects %s"):format(message, o.model, about, expects), 0)
+  end
   local how = { labels = labels, text = o.text, label = o.label and o.label[1], header = load_flags.header(o),
     invalid = labels and "skip" or "error" }
   local function apply(from)

@@ -1,6 +1,6 @@
--- The group /pipeline of a model file: the state of the pipeline that makes rows of raw input (pipelines/pipelines.lua), each
--- part as what it is: numbers and texts as attributes (a flag that is set as "true"), lists of texts and matrices as datasets.
--- Names and values are checked against what the kind declares; nothing in it is run.
+-- The group /pipeline of a model file: the state of the pipeline that makes rows of raw input (pipelines/pipelines.lua).
+-- Numbers and texts are attributes (a flag that is set is "true"), lists of texts and matrices are datasets. Names and
+-- values are checked against what the kind declares; nothing in it is run.
 --
 --     pipeline_group.write(file, state)
 --     state = pipeline_group.read(file, d)     nil where there is none; it must make rows of d numbers

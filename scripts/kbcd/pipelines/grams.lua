@@ -37,9 +37,9 @@ end
 
 function grams.fit(raw, given)
   local s = { cuts = given.cuts, shares = kbcd.Matrix{ given.shares }, columns = given.columns or 2 ^ 20 }
-  local list, X = groups(s, raw, { labels = true, rows = given.rows, format = given.format }), nil
-  X, s.counts = kbcd.gram_matrix(list)
-  s.documents = list[1].documents.n
+  local list = groups(s, raw, { labels = true, rows = given.rows, format = given.format })
+  local X, counts = kbcd.gram_matrix(list)
+  s.counts, s.documents = counts, list[1].documents.n
   return s, set_of(X, list)
 end
 

@@ -1,9 +1,9 @@
 -- Pictures as rows of features of filters (vision.convolve); random patches of the training pictures are the filters
 -- (kbcd.patch_filters). Results are means over the views of a picture.
 --
--- fit(raw, settings): raw is a path or a list of paths, as vision.load takes it, or { images, y, y_names }. settings: filters =
--- 512, size = 6, pool = 2, crop (train on random crops of so many pixels, predict with ten fixed ones), views = 1 (crops of
--- each training picture), mirror (train and predict with mirror images).
+-- fit(raw, settings): raw is a path or a list of paths, as vision.load takes it, or { images, y, y_names }. settings:
+-- filters = 512, size = 6, pool = 2, crop (train on random crops of so many pixels, predict with ten fixed ones), views = 1
+-- (crops of each training picture), mirror (train and predict with mirror images).
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -18,8 +18,9 @@ local pictures = {
 
 pictures.schema = {
   height = { options.count }, width = { options.count }, channels = { options.count },
-  filters = { options.matrix }, offsets = { options.matrix }, normalize = { options.positive }, alpha = { options.not_negative },
-  pool = { options.count }, crop = { options.maybe(options.count), false }, mirror = { options.flag, false },
+  filters = { options.matrix }, offsets = { options.matrix }, normalize = { options.positive },
+  alpha = { options.not_negative }, pool = { options.count }, crop = { options.maybe(options.count), false },
+  mirror = { options.flag, false },
 }
 
 local function load(raw, s, how)
@@ -58,8 +59,8 @@ end
 function pictures.apply(s, raw, how)
   local loaded = load(raw, s, how)
   if loaded.images.shape ~= shape(s) then
-    error(("%s: pictures of %s expected, as for training, got %s"):format(
-      type(raw) == "string" and raw or type(raw[1]) == "string" and raw[1] or "the pictures", shape(s), loaded.images.shape), 0)
+    local what = type(raw) == "string" and raw or raw[1] or "the pictures"
+    error(("%s: pictures of %s expected, as for training, got %s"):format(what, shape(s), loaded.images.shape), 0)
   end
   return set_of(s, loaded, views_of(s, loaded.images))
 end

@@ -22,9 +22,9 @@ local without_places = require "kbcd.support.without_places"
 
 runtime.docs.pipelines = [[pipelines
 What turns raw input into rows, as a part of a model file: text, grams (texts), pictures, speech. state, set =
-pipelines.fit(kind, raw, settings) for the training input, set = pipelines.apply(state, raw [, how]) for other input; model:save
-takes pipeline = state. A set has X (before preprocessing), y and y_names (labels, or nil), n, and result(S), which makes n
-results of the scores of the rows of X. A file NAME.lua in kbcd/pipelines of the script path adds a kind.]]
+pipelines.fit(kind, raw, settings) for the training input, set = pipelines.apply(state, raw [, how]) for other input;
+model:save takes pipeline = state. A set has X (before preprocessing), y and y_names (labels, or nil), n, and result(S),
+which makes n results of the scores of the rows of X. A file NAME.lua in kbcd/pipelines of the script path adds a kind.]]
 
 local pipelines, kinds, names = {}, {}, {}
 for _, module in ipairs(runtime.library.modules()) do

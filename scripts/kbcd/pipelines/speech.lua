@@ -82,7 +82,9 @@ function pipeline.columns(s)
     if s[name].nrows ~= 1 or s[name].ncols ~= s.bands then error(("%s: 1 x %d numbers expected"):format(name, s.bands), 0) end
   end
   if s.deviation:min() <= 0 then error("deviation: numbers > 0 expected", 0) end
-  if s.rate > 1e6 or s.length > 10 or s.bands > 1e4 or s.splice > 1e3 then error("rate, length, bands or splice: too large", 0) end
+  if s.rate > 1e6 or s.length > 10 or s.bands > 1e4 or s.splice > 1e3 then
+    error("rate, length, bands or splice: too large", 0)
+  end
   if s.high > s.rate / 2 or s.low >= s.high then error("low < high <= rate / 2 expected", 0) end
   speech.log_mel(speech.power_spectrum(speech.frames(Matrix.zeros(math.ceil(s.rate * s.length), 1), s.rate,
     { length = s.length, step = s.step })), s.rate, { bands = s.bands, low = s.low, high = s.high })  -- fails where it cannot

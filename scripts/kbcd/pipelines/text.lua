@@ -81,8 +81,8 @@ function text.fit(raw, given)
   local s = { features = given.features, unit = given.unit or "words", stem = given.stem or "none", shortest = g[1],
     longest = g[2], stop_words = given.stop_words or false, marks = given.marks or false, tf = given.tf or "count",
     unit_norm = true }
-  local documents = read_raw(raw, words(s), { labels = true, rows = given.rows, format = given.format, invalid = given.invalid,
-    empty = given.empty })
+  local documents = read_raw(raw, words(s), { labels = true, rows = given.rows, format = given.format,
+    invalid = given.invalid, empty = given.empty })
   if given.clip then s.least, s.largest = range(documents) end
   if s.features == "vocabulary" then
     local vocabulary = kbcd.text.vocabulary(documents, { ngrams = g, min_count = given.min_count or 1 })

@@ -7,11 +7,11 @@ local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
 
 runtime.docs.gram_matrix = [[gram_matrix{columns, n, group, group, ...}
-X, counts: a sparse DataSet with a row a text. A group is a table: documents; cut, a function cut(text, count) that calls count(gram)
-for each gram of the words of a text; share (of the squared length of a row); raw = false (true: cut gets the text unchanged
-from the file). columns = 2^20. n: the first n documents are the training set, from which idf is computed (all). All groups
-have the same documents. counts: how many training texts have each column, 1 x columns; given to another call, with its n,
-the idf is that of those texts. All ranks call it.]]
+X, counts: a sparse DataSet with a row a text. A group is a table: documents; cut, a function cut(text, count) that
+calls count(gram) for each gram of the words of a text; share (of the squared length of a row); raw = false (true: cut
+gets the text unchanged from the file). columns = 2^20. n: the first n documents are the training set, from which idf is
+computed (all). All groups have the same documents. counts: how many training texts have each column, 1 x columns; given
+to another call, with its n, the idf is that of those texts. All ranks call it.]]
 
 -- For each of this rank's texts, counts the grams of every group, then calls f(number of the text).
 local function each_text(groups, rows, f)

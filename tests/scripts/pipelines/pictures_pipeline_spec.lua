@@ -61,7 +61,8 @@ local function predicted(model, x, more)
   return outputs[1]
 end
 
-local common = "kbcd examples/cifar --train train-images-idx3-ubyte --test test-images-idx3-ubyte --filters 8 --size 3 --p 60 "
+local common = "kbcd examples/cifar --train train-images-idx3-ubyte --test test-images-idx3-ubyte --filters 8 --size 3 " ..
+  "--p 60 "
 
 test("an idx file: evaluate gives the error of the example, predict its classes", function()
   local said = succeeds(common .. "--methods nystrom --lambda 1e-2,1e-4 --mirror --model m.h5").out
@@ -90,7 +91,7 @@ test("the stored filters make the rows that the library makes", function()
 end)
 
 test("folders of PNG, with classes and without, and single files", function()
-  succeeds("mkdir -p new pngs/train pngs/test; for s in train test; do mkdir pngs/$s/lying pngs/$s/standing pngs/$s/none; done")
+  succeeds("mkdir -p new; for s in train test; do mkdir -p pngs/$s/lying pngs/$s/standing pngs/$s/none; done")
   local names = { [0] = "lying", "standing", "none" }
   local function write(folder, list, labels)
     for i, pixels in ipairs(list) do

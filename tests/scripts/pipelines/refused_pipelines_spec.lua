@@ -12,15 +12,15 @@ local path = kbcd.bcast(kbcd.rank() == 0 and os.tmpname() or "")
 local function states()
   local ones = Matrix.ones
   return {
-    hash = { 8, { kind = "text", features = "hash", columns = 8, seed = 3, signed = true, shortest = 1, longest = 2, tf = "log",
-      unit_norm = true } },
+    hash = { 8, { kind = "text", features = "hash", columns = 8, seed = 3, signed = true, shortest = 1, longest = 2,
+      tf = "log", unit_norm = true } },
     vocabulary = { 3, { kind = "text", features = "vocabulary", unit = "characters", shortest = 1, longest = 2, tf = "count",
       idf = true, documents = 4, terms = { " a\na", "b" }, counts = Matrix{ { 2, 1 }, { 3, 3 }, { 5, 4 } }, least = 0,
       largest = 10 } },
-    grams = { 4, { kind = "grams", cuts = { "letters", "written" }, shares = Matrix{ { 0.5, 0.5 } }, columns = 4, documents = 2,
-      counts = ones(1, 4) } },
-    pictures = { 2 * 4 * 3, { kind = "pictures", height = 8, width = 6, channels = 3, filters = ones(3, 12), offsets = ones(1, 3),
-      normalize = 10, alpha = 0.25, pool = 2, mirror = true } },
+    grams = { 4, { kind = "grams", cuts = { "letters", "written" }, shares = Matrix{ { 0.5, 0.5 } }, columns = 4,
+      documents = 2, counts = ones(1, 4) } },
+    pictures = { 2 * 4 * 3, { kind = "pictures", height = 8, width = 6, channels = 3, filters = ones(3, 12),
+      offsets = ones(1, 3), normalize = 10, alpha = 0.25, pool = 2, mirror = true } },
     speech = { 3 * 4, { kind = "speech", rate = 8000, length = 0.025, step = 0.01, window = "hamming", preemphasis = 0.97,
       center = true, bands = 4, low = 20, high = 4000, floor = 1e-10, splice = 1, parts = 1, mean = ones(1, 4),
       deviation = ones(1, 4), per = "frame" } },
@@ -32,8 +32,8 @@ local function forge(d, parts)
   kbcd.barrier()
   if kbcd.rank() == 0 then
     local file = kbcd.h5.create(path)
-    for name, value in pairs{ format = "kbcd model", version = 2, kbcd = "0", form = "features", method = "m", task = "regress",
-      precision = "f64", n = 9, d = d, k = 1, best = 1 } do file:set("/", name, value) end
+    for name, value in pairs{ format = "kbcd model", version = 2, kbcd = "0", form = "features", method = "m",
+      task = "regress", precision = "f64", n = 9, d = d, k = 1, best = 1 } do file:set("/", name, value) end
     for _, group in ipairs{ "map", "metrics", "options" } do file:group("/" .. group) end
     file:set("/map", "name", "columns")
     file:set("/map", "p", d)
@@ -114,8 +114,8 @@ end)
 
 test("columns of rows that are features already", function()  -- the map of hashed texts
   forge(8, states().hash[2])
-  close(kbcd.model_file.load(path)[1]:predict(kbcd.DataSet(Matrix.ones(5, 8))), Matrix.full(kbcd.DataSet(Matrix.ones(5, 8)).local_n,
-    1, 8), 1e-12)
+  local X = kbcd.DataSet(Matrix.ones(5, 8))
+  close(kbcd.model_file.load(path)[1]:predict(X), Matrix.full(X.local_n, 1, 8), 1e-12)
 end)
 
 kbcd.barrier()

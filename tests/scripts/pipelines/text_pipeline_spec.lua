@@ -11,7 +11,8 @@ local function path_of(name) return shell.tmp .. "/" .. name end
 
 -- Reviews with half stars from 0 to 10: the words decide.
 local function reviews(n, seed)
-  local good, bad, filler = { "lovely", "soft", "fits well" }, { "itchy", "too tight", "faded" }, { "the", "dress", "was", "on me" }
+  local good, bad = { "lovely", "soft", "fits well" }, { "itchy", "too tight", "faded" }
+  local filler = { "the", "dress", "was", "on me" }
   local draw, labels, texts = kbcd.Matrix.rand(n, 40, { seed = seed }), {}, {}
   for i = 1, n do
     local stars, words = math.floor(21 * draw(i, 1)) / 2, {}
@@ -96,8 +97,8 @@ test("the stored vocabulary makes the rows that a fresh one makes", function()
 end)
 
 test("characters", function()
-  local said = succeeds("kbcd examples/reviews train.tsv test.tsv --methods full_kernel --unit characters --ngrams 4 --epochs 2 " ..
-    "--model c.h5").out
+  local said = succeeds("kbcd examples/reviews train.tsv test.tsv --methods full_kernel --unit characters --ngrams 4 " ..
+    "--epochs 2 --model c.h5").out
   local _, rmse = same_as_said(said, "c.h5")
   spec.close(rmse_of(predict("c.h5", "new.txt")), rmse, 1e-4)
   has(succeeds("kbcd inspect c.h5").out, "n-grams of 1 to 4 characters")
@@ -125,7 +126,7 @@ test("standard input, CSV and JSON lines", function()
 end)
 
 test("what a model of texts refuses", function()
-  kbcd.Matrix.ones(3, 4):save(path_of("rows.npy"))
+  shell.write("rows.npy", "\147NUMPY\1\0")
   local expected = { "v.h5 is a model of text: n-grams", "it expects texts: a .tsv" }
   refuses("kbcd predict --model v.h5 --x rows.npy --out p.csv", "rows.npy", unpack(expected))
   refuses("mpi 3 predict --model v.h5 --x nowhere.tsv --out p.csv", "nowhere.tsv", "cannot be read", unpack(expected))
@@ -143,15 +144,16 @@ end)
 
 test("grams of several groups, and classes by name", function()  -- the pipeline of examples/packages
   local lines = {}
-  for i = 1, 60 do lines[i] = (i % 3 == 0 and "net" or "doc") .. "\t" .. (i % 3 == 0 and "Server of files " or "Manual pages ") .. i end
+  for i = 1, 60 do lines[i] = (i % 3 == 0 and "net\tServer of files " or "doc\tManual pages ") .. i end
   shell.write("sections.tsv", table.concat(lines, "\n") .. "\n")
   local settings = { cuts = { "english_pairs", "letters", "written" }, shares = { 0.4, 0.4, 0.2 }, columns = 2 ^ 12 }
   local state, set = kbcd.pipelines.fit("grams", path_of("sections.tsv"), settings)
   equal(table.concat(set.y_names, " "), "doc net")
   local Y, model = kbcd.labels.one_vs_all(set.y, { classes = 2, first = 0 }), nil
-  for step in kbcd.full_kernel(set.X, Y, { kernel = kbcd.kernel.rbf{ sigma = 1 }, lambda = 1e-4, b = 60 }) do model = step.model end
+  local o = { kernel = kbcd.kernel.rbf{ sigma = 1 }, lambda = 1e-4, b = 60 }
+  for step in kbcd.full_kernel(set.X, Y, o) do model = step.model end
   model:save(path_of("g.h5"), { task = "classify", names = set.y_names, pipeline = state })
-  shell.write("new.txt", "server of pages\nmanual of files 7\nfiles server\n")
+  shell.write("new.txt", "server of pages\nmanual pages on files\nfiles server\n")
   spec.close(kbcd.gather(kbcd.pipelines.apply(state, path_of("sections.tsv")).X:to_dense().rows),
     kbcd.gather(set.X:to_dense().rows), 1e-7, "the training texts again")
   local S = model[1]:predict(kbcd.pipelines.apply(state, path_of("new.txt")).X)
