@@ -32,18 +32,18 @@ if o.train and not o.test then parser:error("two files expected, to train and to
 
 local function check(path, set)
   local documents = set.documents
+  if not documents.y or documents.classes then error(path .. ": numbers expected as labels, stars<TAB>text", 0) end
   if documents.invalid + documents.empty > 0 then
     kbcd.say("%s: %d unreadable lines and %d without words left out", path, documents.invalid, documents.empty)
   end
-  if not documents.y or documents.classes then error(path .. ": ratings that are numbers expected in the first column", 0) end
   return set
 end
 
 -- The pipeline of a method, and the sets that it makes of the files.
 local function prepare(features, train, test)
   local state, set = pipelines.fit("text", train, { features = features, unit = o.unit, tf = "log", idf = true, min_count = 2,
-    ngrams = { 1, o.ngrams or o.unit == "words" and 3 or 5 }, columns = o.p, clip = o.clip, rows = o.rows, format = "tsv",
-    invalid = "skip", empty = "skip" })
+    ngrams = { 1, o.ngrams or o.unit == "words" and 3 or 5 }, columns = o.p, regress = true, clip = o.clip, rows = o.rows,
+    format = "tsv", invalid = "skip", empty = "skip" })
   check(train, set)
   return { state = state, train = set,
     test = check(test, pipelines.apply(state, test, { labels = true, format = "tsv", invalid = "skip" })) }

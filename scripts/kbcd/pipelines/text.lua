@@ -2,7 +2,8 @@
 --
 -- fit(raw, settings): raw is a file of lines label<TAB>text (or CSV, JSON lines), or Documents. settings: features =
 -- "vocabulary" or "hash"; ngrams = { shortest, longest }; unit, stem, stop_words, marks; tf, idf, min_count, columns, seed;
--- clip (true: results stay within the range of the labels); rows, format, invalid, empty, as for text.read.
+-- regress (true: labels must be numbers), clip (true: results stay within their range); rows, format,
+-- invalid, empty, as for text.read.
 
 local kbcd = require "kbcd"
 local options = require "kbcd.descent.options"
@@ -64,9 +65,9 @@ local function pieces(vocabulary)
   return list
 end
 
--- Of the labels, which must be numbers.
+-- Of the labels.
 local function range(documents)
-  local y = not documents.classes and documents.y or error("numbers expected as labels, to clip results to their range", 0)
+  local y = documents.y
   local some = y.local_n > 0
   return kbcd.allreduce_min(some and y.rows:min() or math.huge), kbcd.allreduce_max(some and y.rows:max() or -math.huge)
 end
@@ -83,6 +84,10 @@ function text.fit(raw, given)
     unit_norm = true }
   local documents = read_raw(raw, words(s), { labels = true, rows = given.rows, format = given.format,
     invalid = given.invalid, empty = given.empty })
+  if (given.regress or given.clip) and (documents.classes or not documents.y) then
+    error(("%s: numbers expected as labels%s"):format(tostring(raw), documents.classes and
+      (", got names such as '%s'"):format(documents.classes[1]) or ", and there are none"), 0)
+  end
   if given.clip then s.least, s.largest = range(documents) end
   if s.features == "vocabulary" then
     local vocabulary = kbcd.text.vocabulary(documents, { ngrams = g, min_count = given.min_count or 1 })

@@ -131,7 +131,7 @@ end)
 spec.test("files that are not reviews are reported in a line", function()
   spec.fails(function() example("reviews", "/nowhere/a.tsv", "/nowhere/b.tsv") end, "/nowhere/a.tsv", "cannot be read")
   spec.with_file("good\tfine\nbad\tpoor\n", function(path)
-    spec.fails(function() example("reviews", path, path) end, path, "ratings that are numbers")
+    spec.fails(function() example("reviews", path, path) end, path, "numbers expected as labels", "'bad'")
   end)
 end)
 
