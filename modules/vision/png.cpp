@@ -206,8 +206,7 @@ class PngFiles : public ImageSource {
 
   // Files without labels.
   void add_files(const std::vector<std::string>& paths, const std::string& where) {
-    require(!paths.empty(), "{}: PNG files expected in it, or a folder for each class; there is neither",
-            where);
+    require(!paths.empty(), "{}: PNG files expected in it, or a folder for each class; there is neither", where);
     labelled = false;
     for (auto& path : paths) files_.push_back({path, 0});
   }

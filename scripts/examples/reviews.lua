@@ -63,7 +63,7 @@ end
 
 -- The model of the λ that is best on held-out rows, its place there, and what was measured.
 local function run(method, data)
-  local start, lambdas, X, y = kbcd.now(), { 2e-4, 1e-4, 5e-5, 2e-5, 1e-5 }, data.train.X, data.train.y
+  local start, lambdas, X, y = kbcd.now(), { 1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5 }, data.train.X, data.train.y
   local units = target_scale.fit(y)
   local function rmse(set, S, of) return (kbcd.scoring.rmse(pipelines.result(set, S), of)) end
   local order, held_out = kbcd.Index.permutation(X.n, { seed = 1 }), math.ceil(X.n / 10)
