@@ -51,7 +51,7 @@ function raw_input.read(model, path, o, labels)
   local state = model.pipeline
   local about, expects, rows = kbcd.pipelines.about(state)
   local function refuse(message)
-    error(("%s\n  %s is a model of %s\n  it expects %s"):format(message, o.model, about, expects), 0)
+    error(("%s (%s is a model of %s; it expects %s)"):format(message, o.model, about, expects), 0)
   end
   local how = { labels = labels, text = o.text, label = o.label and o.label[1], header = load_flags.header(o),
     invalid = labels and "skip" or "error" }

@@ -97,7 +97,7 @@ test("the stored vocabulary makes the rows that a fresh one makes", function()
 end)
 
 test("characters", function()
-  local said = succeeds("kbcd examples/reviews train.tsv test.tsv --methods full_kernel --unit characters --ngrams 4 " ..
+  local said = succeeds("mpi 3 examples/reviews train.tsv test.tsv --methods full_kernel --unit characters --ngrams 4 " ..
     "--epochs 2 --model c.h5").out
   local _, rmse = same_as_said(said, "c.h5")
   spec.close(rmse_of(predict("c.h5", "new.txt")), rmse, 1e-4)
@@ -123,6 +123,10 @@ test("standard input, CSV and JSON lines", function()
   has(succeeds("kbcd evaluate --model v.h5 --x test.jsonl").out, rmse)
   shell.write("y.csv", table.concat(test_labels, "\n") .. "\n")
   has(succeeds("kbcd evaluate --model v.h5 --x new.txt --y y.csv").out, rmse)
+  shell.write("worse.tsv", shell.read(path_of("test.tsv")) .. "3\tbad \255\n")
+  local result = succeeds("mpi 3 evaluate --model v.h5 --x worse.tsv")
+  has(result.out, rmse, "50 rows")
+  has(result.err, "worse.tsv: 1 lines that cannot be read are left out")
 end)
 
 test("what a model of texts refuses", function()
