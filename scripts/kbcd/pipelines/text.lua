@@ -2,8 +2,8 @@
 --
 -- fit(raw, settings): raw is a file of lines label<TAB>text (or CSV, JSON lines), or Documents. settings: features =
 -- "vocabulary" or "hash"; ngrams = { shortest, longest }; unit, stem, stop_words, marks; tf, idf, min_count, columns, seed;
--- regress (true: labels must be numbers), clip (true: results stay within their range); rows, format,
--- invalid, empty, as for text.read.
+-- regress (true: labels must be numbers), clip (true: results stay within their range); text, label,
+-- rows, format, invalid, empty, as for text.read.
 
 local kbcd = require "kbcd"
 local options = require "kbcd.descent.options"
@@ -82,8 +82,8 @@ function text.fit(raw, given)
   local s = { features = given.features, unit = given.unit or "words", stem = given.stem or "none", shortest = g[1],
     longest = g[2], stop_words = given.stop_words or false, marks = given.marks or false, tf = given.tf or "count",
     unit_norm = true }
-  local documents = read_raw(raw, words(s), { labels = true, rows = given.rows, format = given.format,
-    invalid = given.invalid, empty = given.empty })
+  local documents = read_raw(raw, words(s), { labels = true, text = given.text, label = given.label,
+    rows = given.rows, format = given.format, invalid = given.invalid, empty = given.empty })
   if (given.regress or given.clip) and (documents.classes or not documents.y) then
     error(("%s: numbers expected as labels%s"):format(tostring(raw), documents.classes and
       (", got names such as '%s'"):format(documents.classes[1]) or ", and there are none"), 0)
