@@ -117,7 +117,6 @@ local function numbers(file, group, params)
   for key, value in pairs(params) do
     if type(value) ~= "number" or not is_finite(value) then refuse(file.path, "%s: %s: a number expected", group, key) end
   end
-  return params
 end
 
 local function read_kernel(file, with)
@@ -251,13 +250,11 @@ local function read(file, with)
     metrics = attributes(file, "/metrics"), options = attributes(file, "/options"),
   }
   m.best = count(file, "/", "best", #m.lambdas)
-  m.preprocess, m.table = read_preprocess(file, m.d), table_group.read(file, m.d)
-  m.pipeline = pipeline_group.read(file, m.d)
+  m.preprocess, m.table, m.pipeline = read_preprocess(file, m.d), table_group.read(file, m.d), pipeline_group.read(file, m.d)
   local names = m.task == "classify" and "/classes" or "/targets"
   m.names = file:has(names) and file:texts(names) or nil
   if m.task == "classify" and not m.names then refuse(path, "/classes is missing") end
   if m.names and #m.names ~= m.k then refuse(path, "%s: %d names expected, got %d", names, m.k, #m.names) end
-
   local fault = m.task == "classify" and reader.names_fault(m.names)
   if fault then refuse(path, "%s: different names expected: %s", names, fault) end
 
@@ -268,8 +265,7 @@ local function read(file, with)
   end
 
   read_metric(file, m)
-  local columns = m.metric and m.metric.ncols > 1 and m.metric.ncols or m.d  -- of a row in the metric
-  local width = m.k * #m.lambdas
+  local columns, width = m.metric and m.metric.ncols > 1 and m.metric.ncols or m.d, m.k * #m.lambdas  -- in the metric
   if m.form == "features" then
     m.map = read_map(file, with)
     if m.map.name == "columns" and m.map.p ~= columns then
