@@ -5,6 +5,7 @@ local kbcd = require "kbcd"
 local choose_lambda = require "kbcd.command.choose_lambda"
 local load_flags = require "kbcd.command.load_flags"
 local load_model = require "kbcd.command.load_model"
+local raw_input = require "kbcd.command.raw_input"
 local table_flags = require "kbcd.command.table_flags"
 local read_data = require "kbcd.data.read_data"
 local row_weights = require "kbcd.data.row_weights"
@@ -13,10 +14,10 @@ local baseline = require "kbcd.data.baseline"
 
 local parser = kbcd.arguments("evaluate", "Tests a model of `kbcd train` on labelled rows.")
 parser:option("--model", "The model file."):argname("FILE"):count(1)
-parser:option("--x", "The rows."):argname("FILE")
-parser:option("--y", "Their labels or targets."):argname("FILE")
+parser:option("--x", "The rows; for a model of texts, pictures or recordings, these."):argname("FILE")
+parser:option("--y", "Their labels or targets (texts, pictures and recordings may have them with them)."):argname("FILE")
 parser:option("--data", "Rows and labels in one file, instead of --x and --y."):argname("FILE")
-parser:option("--label", "The columns of --data (CSV) that hold the labels, by name or number.", nil,
+parser:option("--label", "The columns with the labels, by name or number: of --data (CSV), or of --x with texts.", nil,
   kbcd.argument_types.columns)
 parser:option("--lambda", "Which of the model's lambdas (the best).", nil, kbcd.argument_types.positive)
 parser:option("--with", "A Lua file that returns the model's kernel or feature map, where that is written in Lua.")
@@ -24,12 +25,11 @@ parser:option("--with", "A Lua file that returns the model's kernel or feature m
 parser:option("--weights", "Weights of the rows: a file with a number >= 0 for each, or a column of --data, which is no " ..
   "feature then. Metrics are weighted means."):argname("FILE|COLUMN")
 parser:option("--json", "Also write all metrics to this file, as a JSON object."):argname("FILE")
+raw_input.add(parser)
 load_flags.add(parser)
 local o = parser:parse(arg)
 if o.data and (o.x or o.y) then parser:error("--data holds rows and labels; it does not go with --x or --y") end
-if o.label and not o.data then parser:error("--label names columns of --data, which is not given") end
-if not o.data and not (o.x and o.y) then parser:error("--x and --y expected, or --data") end
-load_flags.check(parser, o, { o.data or o.x })
+if not o.data and not o.x then parser:error("--x and --y expected, or --data") end
 
 -- Lines of a table of texts: the first column to the left, the others to the right.
 local function say_table(head, rows)
@@ -122,17 +122,42 @@ local function write_json(model, l, set, m)
   kbcd.together(function() if kbcd.rank() == 0 then kbcd.output_file.write_text(o.json, cjson.encode(m) .. "\n") end end)
 end
 
+-- The scores of the rows, and { X, y, y_names }; X has a row for each score.
+local function scores(model, l)
+  raw_input.check(model, o)
+  local set, source = {}, o.data or o.x
+  if model.pipeline then
+    local raw = raw_input.read(model, source, o, true)
+    set.y, set.y_names = raw.y, raw.y_names
+    if o.y then set.y, set.y_names = kbcd.training_data.read_labels(o.y) end
+    if model.task == "regress" and set.y_names then
+      error(("%s: numbers expected as targets, got names such as '%s'"):format(o.y or source, set.y_names[1]), 0)
+    end
+    if not set.y then error(source .. ": no labels in it; give them with --y", 0) end
+    if set.y.n ~= raw.n then error(("%s has %d results, %s has %d labels"):format(source, raw.n, o.y, set.y.n), 0) end
+    set.X = set.y
+    local S = model[l]:predict(raw.X)
+    kbcd.scoring.require_finite(S, raw.X.first, source)
+    return kbcd.pipelines.result(raw, S), set
+  end
+  if o.label and not o.data then parser:error("--label names columns of --data, which is not given") end
+  if not o.data and not o.y then parser:error("--x and --y expected, or --data") end
+  load_flags.check(parser, o, { source })
+  set.X, set.y, set.y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.reading_precision, o,
+    read_data.like_model(model), table_flags.apply(model.table))
+  local S = model[l]:predict(set.X)
+  kbcd.scoring.require_finite(S, set.X.first, source)
+  return S, set
+end
+
 local function main()
   local inputs = { ["--model"] = o.model, ["--with"] = o.with, ["--x"] = o.x, ["--y"] = o.y, ["--data"] = o.data }
   inputs["--weights"] = row_weights.is_file(o) and o.weights or nil
   kbcd.output_file.check_command(inputs, { ["--json"] = o.json })
   local model = load_model(o.model, o.with)
-  local l, set = choose_lambda(model, o.lambda), {}
-  set.X, set.y, set.y_names = kbcd.training_data.read_pair(o.data, o.x, o.y, model.reading_precision, o,
-    read_data.like_model(model), table_flags.apply(model.table))
+  local l = choose_lambda(model, o.lambda)
+  local S, set = scores(model, l)
   row_weights.attach(set, o)
-  local S = model[l]:predict(set.X)
-  kbcd.scoring.require_finite(S, set.X.first, o.data or o.x)
   kbcd.say("%s: %s, %s, lambda = %g; %d rows", o.model, model.method, tostring(model.map or model.kernel), model.lambdas[l],
     set.X.n)
   local m

@@ -158,7 +158,8 @@ int count_gram(lua_State* L) {
   return out_of_memory(L);
 }
 
-// What gram_matrix stands on: count[group](gram), end_text(training), end_pass(training_texts), end_row(), finish().
+// What gram_matrix stands on: count[group](gram), end_text(training), end_pass(training_texts) and counts(), or
+// set_counts(counts, training_texts); end_row(), finish().
 void bind_grams(sol::table kbcd) {
   kbcd["gram_rows"] = [](sol::this_state L, Int columns, sol::object list) {
     require(list.get_type() == sol::type::table, "gram_rows: a table of shares expected");
@@ -183,6 +184,12 @@ void bind_grams(sol::table kbcd) {
     table["count"] = count;
     method("end_text", [](GramRows& r, lua_State* L) { return r.end_text(lua_toboolean(L, 1)), 0; });
     method("end_pass", [](GramRows& r, lua_State* L) { return r.end_pass(lua_tointeger(L, 1)), 0; });
+    method("counts", [](GramRows& r, lua_State* L) { return sol::stack::push(L, r.texts_with()); });
+    method("set_counts", [](GramRows& r, lua_State* L) {
+      require(sol::stack::check<Matrix>(L, 1, sol::no_panic) && lua_type(L, 2) == LUA_TNUMBER,
+              "gram_rows: set_counts: a Matrix and a number expected");
+      return r.set_texts_with(sol::stack::get<Matrix&>(L, 1), lua_tointeger(L, 2)), 0;
+    });
     method("end_row", [](GramRows& r, lua_State*) { return r.end_row(), 0; });
     method("finish", [](GramRows& r, lua_State* L) { return sol::stack::push(L, r.finish()); });
     return table;

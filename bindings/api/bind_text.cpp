@@ -65,15 +65,18 @@ NgramOrders orders_of(const Options& options, const char* owner) {
   return orders;
 }
 
-WordOptions words_of(const Options& options) {
+const std::vector<std::pair<std::string, bool>> units = {{"words", false}, {"characters", true}};
+
+WordOptions words_of(const Options& options, const char* owner) {
   return {options.get<bool>("stop_words").value_or(false), options.get<bool>("marks").value_or(false),
-          options.get<std::string>("stem").value_or("")};
+          options.get<std::string>("stem").value_or(""), choice<bool>(options, owner, "unit", false, units)};
 }
 
 Documents read(const std::string& path, sol::optional<sol::table> table) {
   const char* owner = "text.read";
-  Options options(owner, table,
-                  {"format", "text", "label", "header", "rows", "invalid", "empty", "stop_words", "marks", "stem"});
+  Options options(
+      owner, table,
+      {"format", "text", "label", "header", "rows", "invalid", "empty", "stop_words", "marks", "stem", "unit"});
   DocumentOptions o;
   auto take = [&]<class T>(const char* key, std::optional<T>& to) {
     if (auto value = options.get<T>(key)) to = *value;
@@ -93,7 +96,7 @@ Documents read(const std::string& path, sol::optional<sol::table> table) {
   o.invalid = choice<Bad>(options, owner, "invalid", Bad::fail, {{"error", Bad::fail}, {"skip", Bad::skip}});
   o.empty =
       choice<Bad>(options, owner, "empty", Bad::fail, {{"error", Bad::fail}, {"skip", Bad::skip}, {"keep", Bad::keep}});
-  o.words = words_of(options);
+  o.words = words_of(options, owner);
   return Documents(path, o);
 }
 
@@ -183,6 +186,7 @@ void bind_vocabulary(sol::state_view lua, sol::table kbcd) {
     return i - 1;
   };
   def_field(type, "size", "The number of n-grams, which are the columns.", &Vocabulary::size);
+  def_field(type, "n", "The number of documents that it was made of.", &Vocabulary::n);
   def(lua, type, "Vocabulary:term(i)", "The n-gram of column i: its words with blanks between.",
       [within](const Vocabulary& v, Int i) { return std::string(v.term(within(v, i))); });
   def(lua, type, "Vocabulary:find(term)", "The column of an n-gram, or nil.",
@@ -194,11 +198,20 @@ void bind_vocabulary(sol::state_view lua, sol::table kbcd) {
       [within](const Vocabulary& v, Int i) {
         return std::make_tuple(v.count(within(v, i)), v.documents(within(v, i)));
       });
+  def(lua, type, "Vocabulary:terms([first, last])",
+      "The n-grams of columns first..last (all) in one text, a line break between them. With Vocabulary:counts, what\n"
+      "text.stored_vocabulary takes.",
+      [within](const Vocabulary& v, sol::optional<Int> first, sol::optional<Int> last) {
+        return v.terms(within(v, first.value_or(1)), within(v, last.value_or(v.size())));
+      });
+  def(lua, type, "Vocabulary:counts()",
+      "A Matrix with a row for each n-gram: how often it occurred, and in how many documents.",
+      [](const Vocabulary& v) { return v.counts(); });
   def(lua, type, "Vocabulary:idf(i)", "ln((1 + n) / (1 + documents with it)) + 1 of the n-gram of column i.",
       [within](const Vocabulary& v, Int i) { return v.idf(within(v, i)); });
   type[sol::meta_function::to_string] = [](const Vocabulary& v) {
-    return fmt::format("Vocabulary of {} n-grams, {} to {} words, from {} documents", v.size(), v.orders().least,
-                       v.orders().most, v.n());
+    return fmt::format("Vocabulary of {} n-grams, {} to {} {}, from {} documents", v.size(), v.orders().least,
+                       v.orders().most, v.characters() ? "characters" : "words", v.n());
   };
   refuse_unknown_fields(type);
   kbcd["Vocabulary"] = sol::lua_nil;
@@ -221,7 +234,8 @@ void bind_text(sol::state_view lua, sol::table kbcd) {
       "in the first hundred lines is the right one); empty = \"error\", \"skip\" or \"keep\" (documents without words: texts\n"
       "and words leave out what \"skip\" does); stop_words = false (true: leave English stop words out); marks = false (true: punctuation\n"
       "marks are words, too, and so are the beginning and the end of a text); stem (the language of the stemmer, such as\n"
-      "\"english\").",
+      "\"english\"); unit = \"words\" or \"characters\" (what n-grams are of: the characters in lower case, and one blank for\n"
+      "blanks between them, for languages that write none between words).",
       [](const std::string& path, sol::optional<sol::table> table) { return read(path, table); });
   def(lua, text, "text.vocabulary(documents [, options])",
       "The Vocabulary of documents, the same on any number of ranks; columns in the order of the n-grams' bytes. All ranks\n"
@@ -242,11 +256,29 @@ void bind_text(sol::state_view lua, sol::table kbcd) {
                 o.max_share);
         return Vocabulary(documents, o);
       });
+  def(lua, text, "text.stored_vocabulary(terms, counts, options)",
+      "A Vocabulary again, of its terms and counts (Vocabulary:terms, Vocabulary:counts). options: n (documents), ngrams, unit\n"
+      "= \"words\" or \"characters\". What no vocabulary has is an error.",
+      [](const std::string& terms, const Matrix& counts, sol::table table) {
+        const char* owner = "text.stored_vocabulary";
+        Options options(owner, table, {"n", "ngrams", "unit"});
+        auto n = options.get<Int>("n");
+        require(n && *n >= 1, "{}: option n: the number of documents expected", owner);
+        return Vocabulary(terms, counts, *n, orders_of(options, owner),
+                          choice<bool>(options, owner, "unit", false, units));
+      });
+  def(lua, text, "text.fields(path [, format])",
+      "A list of the fields of the first line of a TSV or CSV file; of JSON lines, of the names of the members. format as for\n"
+      "text.read. Empty for an empty file.",
+      [](const std::string& path, sol::optional<std::string> format) {
+        return sol::as_table(first_fields(path, format ? std::optional(*format) : std::nullopt));
+      });
   def(lua, text, "text.words(text [, options])",
-      "The words of a text with single blanks between. options: stop_words, marks, stem, as for text.read.",
+      "The words of a text with single blanks between. options: stop_words, marks, stem, unit, as for text.read.",
       [](const std::string& text, sol::optional<sol::table> table) {
         require(is_utf8(text), "text.words: UTF-8 text expected, got {}", shown(text));
-        WordReader reader(words_of(Options("text.words", table, {"stop_words", "marks", "stem"})));
+        WordReader reader(
+            words_of(Options("text.words", table, {"stop_words", "marks", "stem", "unit"}), "text.words"));
         Words words;
         reader.read(text, words);
         return words.text();

@@ -65,7 +65,8 @@ void bind_loading(sol::state_view lua, sol::table table) {
   def(lua, table, "vision.load(path [, options])",
       "images, y, classes, skipped: pictures with values from 0 to 255 (Images), their class numbers from 0 (a DataSet; nil\n"
       "where there are none), the names of the classes (nil where there are none), and a list of the skipped files.\n"
-      "path: a folder with a folder of PNG files for each class; a CIFAR-10 binary batch (.bin) or a list of them; an idx\n"
+      "path: a folder with a folder of PNG files for each class; a folder of PNG files, one of them, or a list of them, without\n"
+      "labels; a CIFAR-10 binary batch (.bin) or a list of them; an idx\n"
       "file, whose labels are read from the file beside it (…images-idx3… -> …labels-idx1…). All ranks call it.\n"
       "options: format (\"png\", \"cifar\", \"idx\"; default: by the path), rows (only the first so many), labels (the file of\n"
       "labels of an idx file), channels (1 or 3: what PNG files are made into; default: as the first is), classes (names of\n"

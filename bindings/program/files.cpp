@@ -42,6 +42,12 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, error);
 }
 
+bool is_folder(const std::string& path) {
+  access::reading(path);
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
 // The path with links resolved.
 std::string real_path(const std::string& path) {
   access::writing(path);
@@ -138,6 +144,7 @@ void bind_files(sol::table files) {
   };
   files["is_replaceable"] = &is_replaceable;
   files["is_file"] = &is_file;
+  files["is_folder"] = &is_folder;
   files["real_path"] = &real_path;
   files["same_file"] = &same_file;
   files["obstacle"] = &obstacle;

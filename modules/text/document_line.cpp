@@ -4,6 +4,16 @@
 #include <rapidjson/error/en.h>
 
 namespace kbcd {
+namespace {
+
+void parse_object(rapidjson::Document& json, std::string_view line, const std::string& where) {
+  json.Parse<rapidjson::kParseValidateEncodingFlag | rapidjson::kParseIterativeFlag>(line.data(), line.size());
+  require(!json.HasParseError(), "{}: an object of JSON expected; at byte {}: {}", where, json.GetErrorOffset() + 1,
+          rapidjson::GetParseError_En(json.GetParseError()));
+  require(json.IsObject(), "{}: an object of JSON expected, got {}", where, shown(line));
+}
+
+}  // namespace
 
 void DocumentLine::parse(std::string_view line, Int number) {
   if (!is_utf8(line))  // require() would make the message for every line
@@ -38,14 +48,24 @@ void DocumentLine::parse_fields(std::string_view line, Int number) {
   if (label_.find("\"\"") != label_.npos) label_ = unquoted_label_ = fields_.name(plan_.label);
 }
 
+std::vector<std::string> DocumentLine::names(std::string_view line, Int number) {
+  std::vector<std::string> list;
+  if (plan_.format != DocumentFormat::json) {
+    auto& fields = split(line, number);
+    return {fields.begin(), fields.end()};
+  }
+  pool_.Clear();
+  rapidjson::Document json(&pool_);
+  parse_object(json, line, fmt::format("{}: line {}", plan_.path, number));
+  for (auto& member : json.GetObject()) list.emplace_back(member.name.GetString(), member.name.GetStringLength());
+  return list;
+}
+
 void DocumentLine::parse_json(std::string_view line, Int number) {
   auto where = [&] { return fmt::format("{}: line {}", plan_.path, number); };
   pool_.Clear();
   rapidjson::Document json(&pool_);
-  json.Parse<rapidjson::kParseValidateEncodingFlag | rapidjson::kParseIterativeFlag>(line.data(), line.size());
-  require(!json.HasParseError(), "{}: an object of JSON expected; at byte {}: {}", where(), json.GetErrorOffset() + 1,
-          rapidjson::GetParseError_En(json.GetParseError()));
-  require(json.IsObject(), "{}: an object of JSON expected, got {}", where(), shown(line));
+  parse_object(json, line, where());
   auto member = [&](const std::string& key) -> const rapidjson::Value& {
     auto found = std::as_const(json).FindMember(key.c_str());
     require(found != std::as_const(json).MemberEnd(), "{}: the object has no member '{}'", where(), key);

@@ -35,6 +35,7 @@ class DocumentLine {
   std::string_view text() const { return text_; }
   std::string_view label() const { return label_; }
   const std::vector<std::string_view>& split(std::string_view line, Int number);  // the fields of TSV and CSV
+  std::vector<std::string> names(std::string_view line, Int number);  // these, or the names of the members of JSON
 
  private:
   void parse_fields(std::string_view line, Int number);

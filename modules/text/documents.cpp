@@ -130,6 +130,20 @@ DocumentPlan make_plan(const std::string& path, const DocumentOptions& options) 
 
 }  // namespace
 
+std::vector<std::string> first_fields(const std::string& path, const std::optional<std::string>& format) {
+  DocumentPlan plan;
+  plan.path = path;
+  plan.format = format_of(path, format);
+  LineReader lines(path);
+  DocumentLine line(plan);
+  Int number = 0;
+  for (std::string_view content; lines.next(content);) {
+    ++number;
+    if (!is_blank(content)) return line.names(content, number);
+  }
+  return {};
+}
+
 Documents::Documents(const std::string& path, const DocumentOptions& options) : options_(options) {
   require(options.rows.value_or(1) >= 1, "{}: rows >= 1 expected, got {}", path, options.rows.value_or(1));
   comm::together([&] { plan_ = std::make_shared<const DocumentPlan>(make_plan(path, options)); });

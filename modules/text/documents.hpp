@@ -32,8 +32,9 @@ class Documents {
   Int first() const { return share_.begin.rows; }
   const std::optional<DataSet>& labels() const { return labels_; }
   const std::vector<std::string>& classes() const { return classes_; }
-  Int invalid() const { return invalid_; }  // lines that were skipped, over all ranks
-  Int empty() const { return empty_; }      // documents without words that were skipped
+  bool characters() const { return options_.words.characters; }  // whether n-grams are of characters
+  Int invalid() const { return invalid_; }                       // lines that were skipped, over all ranks
+  Int empty() const { return empty_; }                           // documents without words that were skipped
 
   // This rank's documents, one after the other.
   class Reader {
@@ -67,5 +68,8 @@ class Documents {
   std::vector<std::string> classes_;
   Int invalid_ = 0, empty_ = 0;
 };
+
+// The fields of the first line that is not blank, of TSV and CSV; the names of the members, of JSON.
+std::vector<std::string> first_fields(const std::string& path, const std::optional<std::string>& format);
 
 }  // namespace kbcd

@@ -50,6 +50,19 @@ void GramRows::end_pass(Int training_texts) {
   comm::allreduce({texts_with_});
 }
 
+void GramRows::set_texts_with(const Matrix& counts, Int training_texts) {
+  require(counts.rows() == 1 && counts.cols() == columns_, "gram_matrix: counts: 1x{} numbers expected, got {}",
+          columns_, counts.shape());
+  for (Int j = 0; j < columns_; ++j) {
+    double with = counts.get(0, j);
+    require(with >= 0 && with <= static_cast<double>(training_texts) * static_cast<double>(shares_.size()),
+            "gram_matrix: counts: at most {} texts for each group expected, column {} has {}", training_texts, j + 1,
+            with);
+    texts_with_.set(0, j, with);
+  }
+  training_texts_ = static_cast<double>(training_texts);
+}
+
 void GramRows::end_row() {
   sort_grams();
   const double* with = texts_with_.view<double>().data;

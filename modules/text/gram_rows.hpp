@@ -22,6 +22,9 @@ class GramRows {
   void end_pass(Int training_texts);                     // of all ranks; all ranks call it
   void end_row();                                        // in the second pass
   Csr finish() const;
+  const Matrix& texts_with() const { return texts_with_; }  // 1 x columns, after end_pass
+  // In place of the first pass: the counts of other training texts.
+  void set_texts_with(const Matrix& counts, Int training_texts);
 
  private:
   void sort_grams();

@@ -51,7 +51,7 @@ Counts counts_here(const Documents& documents, NgramOrders orders) {
 }  // namespace
 
 Vocabulary::Vocabulary(const Documents& documents, const VocabularyOptions& options)
-    : n_(documents.n()), orders_(options.orders) {
+    : n_(documents.n()), orders_(options.orders), characters_(documents.characters()) {
   Counts mine;
   comm::together([&] { mine = counts_here(documents, options.orders); });
   std::vector<std::string> parts(comm::size());
@@ -91,12 +91,52 @@ Vocabulary::Vocabulary(const Documents& documents, const VocabularyOptions& opti
   }
 }
 
+Vocabulary::Vocabulary(std::string_view terms, const Matrix& counts, Int n, NgramOrders orders, bool characters)
+    : n_(n), orders_(orders), characters_(characters) {
+  require(is_utf8(terms), "vocabulary: terms in UTF-8 expected");
+  require(counts.cols() == 2, "vocabulary: counts: two columns expected, got {}", counts.cols());
+  for (std::string_view last; !terms.empty();) {
+    std::string_view term = terms.substr(0, terms.find('\n'));
+    terms.remove_prefix(std::min(terms.size(), term.size() + 1));
+    Int i = terms_.size();
+    require(last < term, "vocabulary: term {}: terms that are not empty, in the order of their bytes, expected", i + 1);
+    require(i < counts.rows(), "vocabulary: {} rows of counts, and more terms", counts.rows());
+    double times = counts.get(i, 0), with = counts.get(i, 1);
+    bool good = with >= 1 && times >= with && with <= static_cast<double>(n) && times <= 0x1p53 &&
+                times == std::floor(times) && with == std::floor(with);
+    require(good, "vocabulary: term {}: it cannot occur {} times, in {} of {} documents", i + 1, times, with, n);
+    terms_.add(term);
+    counts_.push_back(static_cast<Int>(times));
+    documents_.push_back(static_cast<Int>(with));
+    last = term;
+  }
+  require(size() == counts.rows() && size() > 0, "vocabulary: {} terms for {} rows of counts", size(), counts.rows());
+}
+
+std::string Vocabulary::terms(Int first, Int last) const {
+  std::string all;
+  for (Int i = first; i <= last; ++i) (all += i > first ? "\n" : "") += terms_[i];
+  return all;
+}
+
+Matrix Vocabulary::counts() const {
+  Matrix table(size(), 2, DType::f64);
+  for (Int i = 0; i < size(); ++i) {
+    table.set(i, 0, static_cast<double>(counts_[i]));
+    table.set(i, 1, static_cast<double>(documents_[i]));
+  }
+  return table;
+}
+
 double Vocabulary::idf(Int i) const {
   return std::log((1.0 + static_cast<double>(n_)) / (1.0 + static_cast<double>(documents_[i]))) + 1;
 }
 
 TextMatrix vocabulary_matrix(const Documents& documents, const Vocabulary& vocabulary, bool idf,
                              const WeightOptions& weights) {
+  auto unit = [](bool characters) { return characters ? "characters" : "words"; };
+  require(documents.characters() == vocabulary.characters(), "{}: a vocabulary of {} expected, got one of {}",
+          documents.path(), unit(documents.characters()), unit(vocabulary.characters()));
   std::vector<double> factors(vocabulary.size(), 1.0);
   if (idf)
     for (Int i = 0; i < vocabulary.size(); ++i) factors[i] = vocabulary.idf(i);

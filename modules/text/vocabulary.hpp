@@ -24,12 +24,18 @@ struct VocabularyOptions {
 class Vocabulary {
  public:
   Vocabulary(const Documents& documents, const VocabularyOptions& options);  // collective
+  // As it was: `terms` with a line break between them, in their order; for each, a row of counts: how often it
+  // occurred, and in how many of the n documents. What no vocabulary has is an error.
+  Vocabulary(std::string_view terms, const Matrix& counts, Int n, NgramOrders orders, bool characters);
 
   Int size() const { return terms_.size(); }
   Int n() const { return n_; }  // documents it was made of
   NgramOrders orders() const { return orders_; }
+  bool characters() const { return characters_; }  // whether the n-grams are of characters, not of words
   std::string_view term(Int i) const { return terms_[i]; }
   Int find(std::string_view term) const { return terms_.find(term); }
+  std::string terms(Int first, Int last) const;  // with line breaks between them
+  Matrix counts() const;                         // rows: occurrences, documents
   Int count(Int i) const { return counts_[i]; }
   Int documents(Int i) const { return documents_[i]; }
   double idf(Int i) const;  // ln((1 + n) / (1 + documents with it)) + 1
@@ -37,6 +43,7 @@ class Vocabulary {
  private:
   Int n_;
   NgramOrders orders_;
+  bool characters_;
   TermTable terms_;
   std::vector<Int> counts_, documents_;
 };

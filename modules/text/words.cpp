@@ -40,6 +40,12 @@ Kind kind_of(utf8proc_int32_t code) {
   return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME ? Kind::mark : Kind::sign;
 }
 
+// Blanks, line breaks and control characters.
+bool is_blank(utf8proc_int32_t code) {
+  auto category = utf8proc_category(code);
+  return category == UTF8PROC_CATEGORY_CC || (category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP);
+}
+
 // ASCII letters and digits in lower case; 0 for what is neither.
 constexpr auto ascii = [] {
   std::array<char, 128> table{};
@@ -85,7 +91,11 @@ class WordReader::Stemmer {
 WordReader::WordReader(const WordOptions& options)
     : stop_words_(options.stop_words),
       marks_(options.marks),
-      stemmer_(options.stem.empty() ? nullptr : std::make_unique<Stemmer>(options.stem)) {}
+      characters_(options.characters),
+      stemmer_(options.stem.empty() ? nullptr : std::make_unique<Stemmer>(options.stem)) {
+  require(!characters_ || !(stop_words_ || marks_ || stemmer_),
+          "stop_words, marks and stem are of words; unit = \"characters\" has none");
+}
 
 WordReader::~WordReader() = default;
 WordReader::WordReader(WordReader&&) = default;
@@ -108,11 +118,33 @@ void WordReader::add(Words& words, std::string_view mark) {
   words.text_ += ' ';
 }
 
+void WordReader::read_characters(std::string_view text, Words& words) {
+  auto& to = words.text_;
+  bool blank = false;  // one is due before the next character
+  auto put = [&](utf8proc_int32_t code) {
+    encode(code, to);
+    words.ends_.push_back(static_cast<std::uint32_t>(to.size()));
+  };
+  for (const char *at = text.data(), *end = at + text.size(); at != end;) {
+    auto [code, bytes] = decode(at, end);
+    at += bytes;
+    if (is_blank(code)) {
+      blank = !to.empty();
+      continue;
+    }
+    if (blank) put(' ');
+    blank = false;
+    put(utf8proc_tolower(code));
+  }
+}
+
 void WordReader::read(std::string_view text, Words& words) {
   auto& to = words.text_;
   to.clear();
   words.ends_.clear();
+  words.gap_ = characters_ ? 0 : 1;
   to.reserve(text.size() + 1);
+  if (characters_) return read_characters(text, words);
   const char *at = text.data(), *end = at + text.size();
   auto begins_with_letter = [end](const char* at) {
     if (at == end) return false;

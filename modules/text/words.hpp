@@ -3,6 +3,10 @@
 // A word is a longest run of letters and digits, as Unicode has them (categories L, Nd and Nl), with the accents and
 // vowel signs (M) that follow them. An apostrophe (' or ’) between two of them belongs to the word, as '. Upper
 // case becomes lower case, a character for a character. Accents stay, and are not composed.
+//
+// For n-grams of characters, as languages without blanks between words need them, the units are the characters (code
+// points) of the text in lower case, signs included; what is blank between them becomes one blank, and none at the
+// ends.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +20,14 @@
 
 namespace kbcd {
 
-// The words of one text with single blanks between them, so that an n-gram is a piece of it.
+// The words of one text with single blanks between them, or its characters with nothing between them, so that an n-gram
+// is a piece of it.
 class Words {
  public:
   Int size() const { return static_cast<Int>(ends_.size()); }
   const std::string& text() const { return text_; }
   std::string_view ngram(Int first, Int order) const {
-    std::uint32_t begin = first ? ends_[first - 1] + 1 : 0;
+    std::uint32_t begin = first ? ends_[first - 1] + gap_ : 0;
     return {text_.data() + begin, ends_[first + order - 1] - begin};
   }
 
@@ -30,6 +35,7 @@ class Words {
   friend class WordReader;
   std::string text_;
   std::vector<std::uint32_t> ends_;
+  std::uint32_t gap_ = 1;  // bytes between units
 };
 
 struct NgramOrders {
@@ -47,6 +53,7 @@ struct WordOptions {
   bool stop_words = false;  // leave them out
   bool marks = false;       // punctuation counts, and the beginning and the end of the text
   std::string stem = {};    // the language of the stemmer, such as "english"; none when empty
+  bool characters = false;  // in place of words
 };
 
 class WordReader {
@@ -61,8 +68,9 @@ class WordReader {
   class Stemmer;
   void close(Words& words, std::size_t begin);
   void add(Words& words, std::string_view mark);
+  static void read_characters(std::string_view text, Words& words);
 
-  bool stop_words_, marks_;
+  bool stop_words_, marks_, characters_;
   std::unique_ptr<Stemmer> stemmer_;
 };
 

@@ -19,8 +19,8 @@ ImageShape idx_shape(const std::string& path) {
   in.read(word.data(), 4, "the idx header");
   bool images = word[0] == 0 && word[1] == 0 && (word[3] == 3 || word[3] == 4);
   require(images,
-          "{}: pictures expected: an idx file of 3 or 4 dimensions (CIFAR-10 batches end in .bin, PNG files come in "
-          "folders; the option format names one)",
+          "{}: pictures expected: an idx file of 3 or 4 dimensions (CIFAR-10 batches end in .bin, PNG files in "
+          ".png; the option format names one)",
           path);
   std::array<Int, 4> shape = {0, 0, 0, 1};
   for (int i = 0; i < word[3]; ++i) {
@@ -105,12 +105,19 @@ LoadedImages load_source(const ImageSource& source, const std::string& what, con
   auto p = pixels.view<float>(), l = labels.view<float>();
   comm::together(
       [&] { parallel_for(p.rows, pixels.size(), [&](Int i) { l(i, 0) = source.read(list[first + i], p.line(i)); }); });
-  return {Images(DataSet(n, pixels, what), shape), DataSet(n, labels, what), source.classes, skipped};
+  LoadedImages loaded{Images(DataSet(n, pixels, what), shape), {}, source.classes, skipped};
+  if (source.labelled) loaded.y = DataSet(n, labels, what);
+  return loaded;
+}
+
+bool is_png(const fs::path& path) {
+  auto ending = path.extension();
+  return ending == ".png" || ending == ".PNG";
 }
 
 std::string format_of(const std::vector<std::string>& paths, const ImageOptions& o) {
   if (o.format) return *o.format;
-  if (fs::is_directory(paths[0])) return "png";
+  if (fs::is_directory(paths[0]) || is_png(paths[0])) return "png";
   return fs::path(paths[0]).extension() == ".bin" ? "cifar" : "idx";
 }
 
@@ -129,11 +136,11 @@ LoadedImages load_images(const std::vector<std::string>& paths, const ImageOptio
   only_for("skip", o.skip, format != "idx");
   only_for("channels", o.channels.has_value(), format == "png");
   only_for("classes", !o.classes.empty(), format == "png");
-  require(paths.size() == 1 || format == "cifar", "vision.load: several paths are for CIFAR-10 batches, got {} files",
-          format);
+  require(paths.size() == 1 || format != "idx",
+          "vision.load: several paths are for CIFAR-10 batches and PNG files, got idx files");
   if (format == "idx") return load_idx(paths[0], o);
   std::unique_ptr<ImageSource> source;
-  comm::together([&] { source = format == "png" ? png_source(paths[0], o) : cifar_source(paths, o); });
+  comm::together([&] { source = format == "png" ? png_source(paths, o) : cifar_source(paths, o); });
   return load_source(*source, paths[0], o);
 }
 

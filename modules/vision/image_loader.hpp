@@ -1,4 +1,5 @@
-// Pictures from files: CIFAR-10 binary batches, idx, and folders of PNG files with a folder for each class.
+// Pictures from files: CIFAR-10 binary batches, idx, PNG files: a folder with a folder of them for each class, a folder
+// of them, or files by name.
 #pragma once
 
 #include <optional>
@@ -36,11 +37,12 @@ class ImageSource {
   // shape().size() numbers; gives the label. Fails with the file's name where the picture is not as it should be.
   virtual float read(Int i, float* to) const = 0;
 
+  bool labelled = true;
   std::vector<std::string> classes = {};
   std::vector<std::string> skipped = {};  // files that could not be listed
 };
 
 std::unique_ptr<ImageSource> cifar_source(const std::vector<std::string>& paths, const ImageOptions& options);
-std::unique_ptr<ImageSource> png_source(const std::string& folder, const ImageOptions& options);
+std::unique_ptr<ImageSource> png_source(const std::vector<std::string>& paths, const ImageOptions& options);
 
 }  // namespace kbcd::vision

@@ -174,16 +174,16 @@ std::vector<std::string> sorted_names(const std::string& folder, bool folders) {
   return names;
 }
 
-class PngFolder : public ImageSource {
+class PngFiles : public ImageSource {
  public:
-  PngFolder(const std::string& folder, const ImageOptions& options) {
+  PngFiles(const std::vector<std::string>& paths, const ImageOptions& options) {
     require(!options.channels || *options.channels == 1 || *options.channels == 3,
             "vision.load: channels: 1 or 3 expected, got {}", options.channels.value_or(0));
-    auto folders = sorted_names(folder, true);
-    require(!folders.empty(), "{}: a folder for each class expected in it, there is none", folder);
-    classes = options.classes.empty() ? folders : options.classes;
-    for (auto& name : folders) add(folder + "/" + name, name, options.skip);
-    choose_shape(folder, options);
+    if (paths.size() > 1 || !fs::is_directory(paths[0]))
+      add_files(paths, paths[0]);
+    else
+      add_folder(paths[0], options);
+    choose_shape(paths[0], options);
   }
 
   Int count() const override { return static_cast<Int>(files_.size()); }
@@ -203,6 +203,24 @@ class PngFolder : public ImageSource {
     std::string path;
     float label;
   };
+
+  // Files without labels.
+  void add_files(const std::vector<std::string>& paths, const std::string& where) {
+    require(!paths.empty(), "{}: PNG files expected in it, or a folder for each class; there is neither", where);
+    labelled = false;
+    for (auto& path : paths) files_.push_back({path, 0});
+  }
+
+  void add_folder(const std::string& folder, const ImageOptions& options) {
+    auto folders = sorted_names(folder, true), files = sorted_names(folder, false);
+    if (folders.empty()) {
+      require(options.classes.empty(), "{}: a folder for each class expected in it, there is none", folder);
+      for (auto& file : files) file = folder + "/" + file;
+      return add_files(files, folder);
+    }
+    classes = options.classes.empty() ? folders : options.classes;
+    for (auto& name : folders) add(folder + "/" + name, name, options.skip);
+  }
 
   void add(const std::string& folder, const std::string& name, bool skip) {
     auto label = std::find(classes.begin(), classes.end(), name);
@@ -241,8 +259,8 @@ class PngFolder : public ImageSource {
 
 }  // namespace
 
-std::unique_ptr<ImageSource> png_source(const std::string& folder, const ImageOptions& options) {
-  return std::make_unique<PngFolder>(folder, options);
+std::unique_ptr<ImageSource> png_source(const std::vector<std::string>& paths, const ImageOptions& options) {
+  return std::make_unique<PngFiles>(paths, options);
 }
 
 }  // namespace kbcd::vision

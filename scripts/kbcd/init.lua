@@ -9,6 +9,7 @@ local folders = {
   solvers = { "KernelMatrix", "conjugate_gradients", "conjugate_steps", "leave_one_out", "kernel_gradient" },
   centers = { "centers" },
   losses = { "losses" },
+  pipelines = { "pipelines" },
   data = { "labels", "classes", "scoring", "calibration", "preprocess", "training_data", "row_writer", "sum_by",
     "median_distance", "metric", "read_table", "row_weights", "metrics" },
   text = { "gram_matrix", "made_up_reviews", "package_synopses" },

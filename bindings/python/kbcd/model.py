@@ -131,6 +131,9 @@ class Model:
             raise ValueError(f"{self._path}: no kbcd model file")
         if file.attrs["version"] != 2:
             raise self._unsupported(f"the format version {file.attrs['version']:g}")
+        if "pipeline" in file:
+            kind = _text(file["pipeline"].attrs["kind"])
+            raise self._unsupported(f"a pipeline (it takes raw input: {kind})")
         for name in sorted(set(file) - KNOWN):
             raise self._unsupported(f"/{name}")
         if _text(file.attrs["form"]) != "kernel":

@@ -203,4 +203,5 @@ local function read(_, o)
   return data
 end
 
-return setmetatable({ read_pair = read_pair, split = split, prepare = prepare, refit = refit }, { __call = read })
+local training_data = { read_pair = read_pair, read_labels = read_labels, split = split, prepare = prepare, refit = refit }
+return setmetatable(training_data, { __call = read })

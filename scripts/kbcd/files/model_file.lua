@@ -5,6 +5,7 @@
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
 local table_group = require "kbcd.files.table_group"
+local pipeline_group = require "kbcd.files.pipeline_group"
 local options = require "kbcd.descent.options"
 local read_model = require "kbcd.files.model_reader"
 local Model = require "kbcd.descent.model"
@@ -52,6 +53,7 @@ local function write_settings(file, m, about)
   for _, name in ipairs{ "metric", "offset" } do if m[name] then file:append("/" .. name, m[name]) end end
   if about.names then file:write_texts(about.task == "classify" and "/classes" or "/targets", about.names) end
   if about.table then table_group.write(file, about.table) end
+  if about.pipeline then pipeline_group.write(file, about.pipeline) end
   local p = about.preprocess
   if p then
     file:group("/preprocess")
@@ -93,7 +95,8 @@ local function is_table(x) return x and type(x) ~= "table" and "a table" or nil 
 local schema = {
   task = { options.one_of("classify", "regress"), "regress" }, names = { is_table, false }, best = { options.count, 1 },
   method = { options.text, "script" }, metrics = { is_table, false }, options = { is_table, false },
-  preprocess = { is_table, false }, table = { is_table, false }, n = { options.maybe(options.count), false },
+  preprocess = { is_table, false }, table = { is_table, false }, pipeline = { is_table, false },
+  n = { options.maybe(options.count), false },
 }
 
 -- What load would refuse.
@@ -112,7 +115,11 @@ local function check(m, o)
   local fault = o.task == "classify" and read_model.names_fault(o.names)
   if fault then refuse("names: %s", fault) end
   if kbcd.allreduce_min(m.coefficients:finite() and 1 or 0) == 0 then refuse("the coefficients hold NaN or Inf") end
-  if m.map and not m.map.kernel and not read_model.source_of(m.map) then
+  if o.pipeline then
+    local _, columns = kbcd.pipelines.checked(o.pipeline)
+    if columns ~= m.d then refuse("pipeline: one that makes %d columns expected, it makes %d", m.d, columns) end
+  end
+  if m.map and m.map.name ~= "columns" and not m.map.kernel and not read_model.source_of(m.map) then
     refuse("the map '%s' cannot be stored in a file", m.map.name)
   end
 end
@@ -120,8 +127,8 @@ end
 runtime.docs["model_file.save"] = [[model_file.save(path, model [, about])
 Writes a Model to one HDF5 file; all ranks call it. An existing file is replaced once the new one is complete. about: task
 ("classify" or "regress"), names (of the k columns of scores: classes or targets), best (which lambda), method (its name),
-metrics and options (tables of numbers, texts or lists), preprocess (of preprocess.fit), table (of read_table). model.loss
-and model.calibration are stored as well.]]
+metrics and options (tables of numbers, texts or lists), preprocess (of preprocess.fit), table (of read_table), pipeline (a
+state of pipelines.fit). model.loss and model.calibration are stored as well.]]
 function model_file.save(path, m, about)
   if options.model(m) then error("model_file.save: a Model expected, got " .. kbcd.type(m), 2) end
   local o = options.read("model_file.save", about or {}, schema)
@@ -137,8 +144,8 @@ end
 runtime.docs["model_file.load"] = [[model_file.load(path [, options])
 A Model from a file, on any number of ranks: model[l]:predict(X) and model:predict(X) as for an algorithm's model, for data
 before preprocessing; model.best is the position of the best lambda. Also method, task, names, n, d, k, precision,
-preprocess, table, metrics, options, loss, calibration. options: with (a kernel or a feature map, for a model whose own is
-written in Lua). All ranks call it.]]
+preprocess, table, pipeline, metrics, options, loss, calibration. options: with (a kernel or a feature map, for a model whose
+own is written in Lua). All ranks call it.]]
 function model_file.load(path, given)
   local o = options.read("model_file.load", given or {}, { with = { function(x)
     local kind = kbcd.type(x)

@@ -3,6 +3,7 @@
 local kbcd = require "kbcd"
 local losses = require "kbcd.descent.loss"
 local table_group = require "kbcd.files.table_group"
+local pipeline_group = require "kbcd.files.pipeline_group"
 local lua_source = require "kbcd.support.lua_source"
 local stand_in = require "kbcd.files.stand_in"
 
@@ -116,7 +117,6 @@ local function numbers(file, group, params)
   for key, value in pairs(params) do
     if type(value) ~= "number" or not is_finite(value) then refuse(file.path, "%s: %s: a number expected", group, key) end
   end
-  return params
 end
 
 local function read_kernel(file, with)
@@ -143,7 +143,7 @@ local function read_map(file, with)
     refuse(file.path, "/map: the feature map '%s' is not known here", tostring(name))
   end
   count(file, "/map", "p", 2 ^ 40)
-  seed(file, "/map", "seed")
+  if name ~= "columns" then seed(file, "/map", "seed") end  -- which has nothing random
   params.name = nil
   numbers(file, "/map", params)
   if file:has("/kernel") then params.kernel = read_kernel(file) end
@@ -250,12 +250,11 @@ local function read(file, with)
     metrics = attributes(file, "/metrics"), options = attributes(file, "/options"),
   }
   m.best = count(file, "/", "best", #m.lambdas)
-  m.preprocess, m.table = read_preprocess(file, m.d), table_group.read(file, m.d)
+  m.preprocess, m.table, m.pipeline = read_preprocess(file, m.d), table_group.read(file, m.d), pipeline_group.read(file, m.d)
   local names = m.task == "classify" and "/classes" or "/targets"
   m.names = file:has(names) and file:texts(names) or nil
   if m.task == "classify" and not m.names then refuse(path, "/classes is missing") end
   if m.names and #m.names ~= m.k then refuse(path, "%s: %d names expected, got %d", names, m.k, #m.names) end
-
   local fault = m.task == "classify" and reader.names_fault(m.names)
   if fault then refuse(path, "%s: different names expected: %s", names, fault) end
 
@@ -266,10 +265,12 @@ local function read(file, with)
   end
 
   read_metric(file, m)
-  local columns = m.metric and m.metric.ncols > 1 and m.metric.ncols or m.d  -- of a row in the metric
-  local width = m.k * #m.lambdas
+  local columns, width = m.metric and m.metric.ncols > 1 and m.metric.ncols or m.d, m.k * #m.lambdas  -- in the metric
   if m.form == "features" then
     m.map = read_map(file, with)
+    if m.map.name == "columns" and m.map.p ~= columns then
+      refuse(path, "/map: the %d columns of the rows expected, got %d", columns, m.map.p)
+    end
     m.coefficients = read_whole(file, "/coefficients", m.map.p, width)
   else
     m.kernel = read_kernel(file, with)

@@ -7,10 +7,11 @@ local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
 
 runtime.docs.gram_matrix = [[gram_matrix{columns, n, group, group, ...}
-A sparse DataSet with a row a text. A group is a table: documents; cut, a function cut(text, count) that calls count(gram)
-for each gram of the words of a text; share (of the squared length of a row); raw = false (true: cut gets the text unchanged
-from the file). columns = 2^20. n: the first n documents are the training set, from which idf is computed (all). All groups
-have the same documents. All ranks call it.]]
+X, counts: a sparse DataSet with a row a text. A group is a table: documents; cut, a function cut(text, count) that
+calls count(gram) for each gram of the words of a text; share (of the squared length of a row); raw = false (true: cut
+gets the text unchanged from the file). columns = 2^20. n: the first n documents are the training set, from which idf is
+computed (all). All groups have the same documents. counts: how many training texts have each column, 1 x columns; given
+to another call, with its n, the idf is that of those texts. All ranks call it.]]
 
 -- For each of this rank's texts, counts the grams of every group, then calls f(number of the text).
 local function each_text(groups, rows, f)
@@ -24,7 +25,8 @@ end
 
 local function is_documents(x) return kbcd.type(x) ~= "Documents" and "Documents of text.read" or nil end
 local function is_function(x) return type(x) ~= "function" and "a function cut(text, count)" or nil end
-local schema = { columns = { options.count, 2 ^ 20 }, n = { options.maybe(options.count), false } }
+local schema = { columns = { options.count, 2 ^ 20 }, n = { options.maybe(options.count), false },
+  counts = { options.maybe(options.matrix), false } }
 local group_schema = { documents = { is_documents }, cut = { is_function }, share = { options.not_negative },
   raw = { options.flag, false } }
 
@@ -39,7 +41,7 @@ return function(given)
   if not groups[1] then error("gram_matrix: at least one group expected", 2) end
   local columns, documents = o.columns, groups[1].documents
   local n = o.n or documents.n
-  if n > documents.n then error(("gram_matrix: n in 1..%d expected, got %d"):format(documents.n, n), 2) end
+  if not o.counts and n > documents.n then error(("gram_matrix: n in 1..%d expected, got %d"):format(documents.n, n), 2) end
   for _, group in ipairs(groups) do
     local same = group.documents.n == documents.n and group.documents.local_n == documents.local_n
     if not same then
@@ -49,8 +51,12 @@ return function(given)
   local shares = {}
   for g, group in ipairs(groups) do shares[g] = group.share end
   local rows = runtime.gram_rows(columns, shares)
-  each_text(groups, rows, function(i) rows.end_text(i <= n) end)
-  rows.end_pass(n)
+  if o.counts then
+    rows.set_counts(o.counts, n)
+  else
+    each_text(groups, rows, function(i) rows.end_text(i <= n) end)
+    rows.end_pass(n)
+  end
   each_text(groups, rows, rows.end_row)
-  return runtime.DataSet.local_part(documents.n, rows.finish())
+  return runtime.DataSet.local_part(documents.n, rows.finish()), rows.counts()
 end

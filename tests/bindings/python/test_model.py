@@ -145,6 +145,10 @@ class LoadModel(unittest.TestCase):
             file.create_group("table")
         with self.assertRaisesRegex(kbcd.UnsupportedModel, "/table.*kbcd predict"):
             kbcd.load_model("m.h5")
+        with h5py.File("m.h5", "r+") as file:
+            file.create_group("pipeline").attrs["kind"] = np.bytes_("text")
+        with self.assertRaisesRegex(kbcd.UnsupportedModel, "a pipeline .*raw input: text.*kbcd predict"):
+            kbcd.load_model("m.h5")
         with open("m.h5", "wb") as file:
             file.write(b"nonsense")
         with self.assertRaisesRegex(ValueError, "m.h5: no kbcd model file"):

@@ -51,6 +51,19 @@ BOOST_AUTO_TEST_CASE(murmur3_vectors) {
   for (auto& v : vectors) BOOST_TEST(murmur3(v.bytes, v.seed) == v.hash);
 }
 
+BOOST_AUTO_TEST_CASE(characters_in_place_of_words) {
+  Words units;
+  WordReader({.characters = true}).read("\u00A0 Gr\u00D6\u00DFE\t\u20AC!  ", units);
+  BOOST_TEST(units.text() == "gr\u00F6\u00DFe \u20AC!");
+  BOOST_TEST(units.size() == 8);
+  std::vector<std::string> pairs;
+  each_ngram(units, {2, 2}, [&](std::string_view pair) { pairs.emplace_back(pair); });
+  BOOST_TEST(
+      pairs == (std::vector<std::string>{"gr", "r\u00F6", "\u00F6\u00DF", "\u00DFe", "e ", " \u20AC", "\u20AC!"}),
+      boost::test_tools::per_element());
+  BOOST_CHECK_THROW(WordReader({.stem = "english", .characters = true}), Error);
+}
+
 BOOST_AUTO_TEST_CASE(murmur3_of_beginnings) {
   std::string text = "rolling n-grams of words";
   Murmur3 hash(text.data(), 5);

@@ -3,6 +3,7 @@
 
 local kbcd = require "kbcd"
 local spec = require "spec"
+local wav = require "wav"
 local speech, Matrix = kbcd.speech, kbcd.Matrix
 
 -- A folder that rank 0 makes for all.
@@ -17,23 +18,6 @@ local function write(name, content)
   local path = folder .. "/" .. name
   spec.write(path, content)
   return path
-end
-
-local function little(value, bytes)
-  local text = {}
-  for i = 1, bytes do
-    text[i] = string.char(value % 256)
-    value = math.floor(value / 256)
-  end
-  return table.concat(text)
-end
-
-local function wav(samples, rate)
-  local data = {}
-  for i, x in ipairs(samples) do data[i] = little(x % 65536, 2) end
-  return "RIFF" .. little(36 + 2 * #samples, 4) .. "WAVEfmt " .. little(16, 4) .. little(1, 2) .. little(1, 2)
-    .. little(rate, 4) .. little(2 * rate, 4) .. little(2, 2) .. little(16, 2)
-    .. "data" .. little(2 * #samples, 4) .. table.concat(data)
 end
 
 local function tone(count, pitch)

@@ -123,7 +123,7 @@ end)
 
 spec.test("made-up reviews are learned", function()
   local said = example("reviews", "--p", "128", "--b", "256", "--epochs", "2")
-  for _, method in ipairs{ "full_kernel", "Nyström", "hashing" } do
+  for _, method in ipairs{ "full_kernel", "nystrom", "hashing" } do
     assert(rmse_of(said, method) < 1.0, said)  -- the mean rating alone has 1.41
   end
 end)
@@ -131,7 +131,7 @@ end)
 spec.test("files that are not reviews are reported in a line", function()
   spec.fails(function() example("reviews", "/nowhere/a.tsv", "/nowhere/b.tsv") end, "/nowhere/a.tsv", "cannot be read")
   spec.with_file("good\tfine\nbad\tpoor\n", function(path)
-    spec.fails(function() example("reviews", path, path) end, path, "ratings that are numbers")
+    spec.fails(function() example("reviews", path, path) end, path, "numbers expected as labels", "'bad'")
   end)
 end)
 
@@ -147,7 +147,7 @@ spec.test("clothing reviews: full <= Nyström <= hashing", function()
   if kbcd.size() > 2 then return end  -- one and two are enough for what takes this long
   local said = example("reviews", folder .. "train.tsv.gz", folder .. "test.tsv.gz", "--rows", "2000", "--p", "256",
     "--epochs", "3", "--b", "512", "--clip")
-  local full, nystrom, hashing = rmse_of(said, "full_kernel"), rmse_of(said, "Nyström"), rmse_of(said, "hashing")
+  local full, nystrom, hashing = rmse_of(said, "full_kernel"), rmse_of(said, "nystrom"), rmse_of(said, "hashing")
   assert(full < 0.95 and full <= nystrom and nystrom <= hashing, said)
 end)
 
