@@ -29,7 +29,9 @@ local plans = {
   high = { rows = 1500, kernels = { rbf, laplacian, matern, exponential }, more = 2500, rounds = 6, chains = 3 },
 }
 local fewest_rows, most_columns = 30, 256  -- to search at all; of a metric
-local raw_gain = 0.97                       -- rows as they are must be so much better than standardized ones
+-- Rows as they are must be so much better than standardized ones: columns of a table have units of their own, which should
+-- not matter, while those of an array, such as pixels, often share one.
+local raw_gain = { table = 0.7, array = 0.97 }
 local least_lambda = 1e-10                  -- of a path
 local metric_gain = 0.98                    -- and a metric than none
 
@@ -114,7 +116,7 @@ local function plain_fits(o, data, plan, scalings, kernels, lines)
       local fit = width_search(X, Y, ones, { kernel = kernel_of(choice), width = 0.5, lambda = 1e-4, seed = o.seed })
       fit.sigma = 1 / fit.scale(1, 1)
       fits[#fits + 1] = { scaling = scaling, choice = choice, fit = fit,
-        judged = fit.error / (scaling.fitted and 1 or #scalings > 1 and raw_gain or 1) }
+        judged = fit.error / (scaling.fitted and 1 or raw_gain[data.table and "table" or "array"]) }
       lines[#lines + 1] = row_of(scaling, choice, fit, kbcd.scoring.show(data.task, { shown(fit, Y, unit, y) }))
     end
   end

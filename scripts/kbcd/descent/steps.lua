@@ -7,8 +7,8 @@
 --
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
 -- with its setup, without what the caller did in between or what test scores and estimates took), model; for each λ residual
--- (|E| / |Y|; of a kernel machine without E, that of its equations at the end of an epoch, sampled_residual.lua; with another
--- loss than squared, the method's own or that of admm.lua, at the end of an epoch), residual_before (of the blocks so far of
+-- (|E| / |Y|; at the end of an epoch that of centres, |Y − f(X)| / |Y|, of the equations of a kernel machine without E,
+-- sampled_residual.lua, or with another loss than squared, the method's own or that of admm.lua), residual_before (of the blocks so far of
 -- this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where they are known;
 -- test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score makes of them; p where
 -- run.p counts centres. At the end of an epoch, with o.held_out, held_out_scores, held_out_error, and unimproved, how many
@@ -82,13 +82,17 @@ return function(run, method)
     if method.start_epoch then method.start_epoch(epoch) end
   end
 
-  -- |E_l| / |Y| for each λ; at the end of an epoch that of ADMM, the method's own, or that of the equations.
+  -- |E_l| / |Y| for each λ; at the end of an epoch that of ADMM, the method's own, or that of the equations. Of centres, whose
+  -- E may have a part of its own (nystrom), what the fitted values leave of the targets, at the end of an epoch.
+  local centres = method.residual and model.kernel and not model.distributed
   local function residuals()
     local at_end = done == #visits
     if run.admm or method.progress then return at_end and (run.admm and run.admm.residuals() or method.progress()) or nil end
     if not method.residual then return estimate and at_end and estimate(size_of_Y) or nil end
+    if centres and not at_end then return nil end
+    local E = centres and lambda:each(Y) - method.fitted(method.residual) or method.residual
     local list, norms = {}, Matrix.zeros(1, L)
-    for l = 1, L do norms:set(1, l, method.residual:cols((l - 1) * k + 1, l * k):norm() ^ 2) end
+    for l = 1, L do norms:set(1, l, E:cols((l - 1) * k + 1, l * k):norm() ^ 2) end
     kbcd.allreduce(norms)
     for l = 1, L do list[l] = math.sqrt(norms(1, l) / math.max(size_of_Y, 1e-300)) end
     return list

@@ -9,7 +9,7 @@ test("models", function()
   succeeds("kbcd train --x X.npy --y y.npy --method nystrom --p 20 --epochs 2 --sigma 1.5 --lambda 1e-3,1e-5 " ..
     "--standardize --seed 9 --model c.h5 --log c.jsonl")
   local out = succeeds("mpi 2 inspect c.h5").out
-  has(out, "c.h5: a model of kbcd", "nystrom", "classify", "200 rows of 2 numbers, f32", "3: 0, 10, 20", "rbf", "sigma=1.5",
+  has(out, "c.h5: a model of kbcd", "nystrom", "classify", "200 rows of 2 numbers, f64", "3: 0, 10, 20", "rbf", "sigma=1.5",
     "20 centres", "squared", "standardize", "calibrated", "0.001", "1e-05", "held out error", "best", "seed", "9")
   local best = tonumber(out:match("(%S+)[^\n]*  best\n"))
   assert(best == 1e-3 or best == 1e-5, "the best lambda is marked")

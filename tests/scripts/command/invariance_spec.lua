@@ -53,7 +53,7 @@ local choice = said:match("full_kernel, [^\n]+f64")
 
 test("a search says what it tried, and what differs in scale", function()
   has(said, "the scales of the columns differ by a factor of", "(from column c to column b)",
-    "tried, with leave-one-out errors", "raw          rbf", "chosen: --standardize")
+    "tried, with leave-one-out errors", "raw                  rbf", "chosen: --standardize")
 end)
 
 test("units and zero of targets", function()
@@ -82,8 +82,8 @@ test("the choice is the same on 3 ranks, and for a job that resumes", function()
   same(predicted(function(x, y) return x, y end, "--resume"), plain, "--resume")
 end)
 
--- The same of a table with a category: to 1e-6 in f64. In f32, the default, sums of kernel values times large coefficients
--- round differently (the search finds a λ of 1e-5 here), by some 1e-4 of the largest prediction.
+-- The same of a table with a category: to 1e-6 in f64, the default of few rows. In f32, sums of kernel values times large
+-- coefficients round differently (the search finds a λ of 1e-5 here), by some 1e-4 of the largest prediction.
 local kinds = { "low", "mid", "top" }
 local function mixed(x, y, i, names) return { x[1], x[2], (names or kinds)[i % 3 + 1], x[3] }, y + i % 3 end
 
@@ -102,7 +102,7 @@ local function predicted_table(precision, change, head, run)
   shell.write("train.csv", lines(1, 100))
   shell.write("new.csv", lines(101, n))
   local out = succeeds(("%s train --data train.csv --label y --effort low %s --model m.h5"):format(run or "kbcd",
-    precision == "f64" and "--precision f64" or "")).out
+    precision == "f32" and "--precision f32" or "")).out
   succeeds((run or "kbcd") .. " predict --model m.h5 --x new.csv --out p.csv")
   local list = {}
   for line in io.lines(shell.tmp .. "/p.csv") do list[#list + 1] = tonumber(line) end

@@ -56,8 +56,8 @@ test("a damaged checkpoint is named, and one of other data or options refused", 
   refuses(with("--b 20", "--b 30"), "b = 20 there, 30 here")
   refuses(there .. "--seed 5", "seed = 1 there, 5 here")
   refuses(there .. "--scale01", "preprocess = ", " there, scale01 here")
-  refuses(there .. "--sigma 3", "kernel = rbf{gamma = ", "sigma = ")
-  refuses(there .. "--precision f64", "precision = f32 there, f64 here")
+  refuses(there .. "--sigma 3", "kernel = ", "sigma = 3} here")
+  refuses(there .. "--precision f32", "precision = f64 there, f32 here")
   refuses("kbcd " .. settings.full_kernel .. "--model m.h5 --checkpoint-every 5", "m.h5.checkpoint", "already")
   succeeds("cp m.h5.checkpoint whole && cp m.h5.checkpoint.previous whole.previous")
   refuses("truncate -s 4000 m.h5.checkpoint m.h5.checkpoint.previous; " .. there, "m.h5.checkpoint:",
