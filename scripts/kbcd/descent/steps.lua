@@ -8,8 +8,8 @@
 -- A step is a table: epoch, epochs, block (how many of this epoch are done), blocks, epoch_end, seconds (in the algorithm,
 -- with its setup, without what the caller did in between or what test scores and estimates took), model; for each λ residual
 -- (|E| / |Y|; at the end of an epoch that of centres, |Y − f(X)| / |Y|, of the equations of a kernel machine without E,
--- sampled_residual.lua, or with another loss than squared, the method's own or that of admm.lua), residual_before (of the blocks so far of
--- this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where they are known;
+-- sampled_residual.lua, or with another loss than squared, the method's own or that of admm.lua), residual_before (of the
+-- blocks so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where they are known;
 -- test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score makes of them; p where
 -- run.p counts centres. At the end of an epoch, with o.held_out, held_out_scores, held_out_error, and unimproved, how many
 -- epochs ago each λ last improved (patience.lua). o.log: a line of JSON a step (logger.lua). The run ends after o.epochs, or
@@ -82,8 +82,8 @@ return function(run, method)
     if method.start_epoch then method.start_epoch(epoch) end
   end
 
-  -- |E_l| / |Y| for each λ; at the end of an epoch that of ADMM, the method's own, or that of the equations. Of centres, whose
-  -- E may have a part of its own (nystrom), what the fitted values leave of the targets, at the end of an epoch.
+  -- |E_l| / |Y| for each λ; at the end of an epoch that of ADMM, the method's own, or that of the equations. Of centres,
+  -- whose E may have a part of its own (nystrom), what the fitted values leave of the targets, at the end of an epoch.
   local centres = method.residual and model.kernel and not model.distributed
   local function residuals()
     local at_end = done == #visits
