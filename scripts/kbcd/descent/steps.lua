@@ -10,12 +10,12 @@
 -- (|E| / |Y|; at the end of an epoch that of centres, |Y − f(X)| / |Y|, of the equations of a kernel machine without E,
 -- sampled_residual.lua, or with another loss than squared, the method's own or that of admm.lua), residual_before (of the
 -- blocks so far of this epoch, each before its step) and change (|Δ| over |α| of the blocks so far of this epoch), where
--- they are known; test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score makes of them; p where
--- run.p counts centres. At the end of an epoch, with o.held_out, held_out_scores, held_out_error, and unimproved, how many
--- epochs ago each λ last improved (patience.lua). o.log: a line of JSON a step (logger.lua). The run ends after o.epochs, or
--- after the epoch in which the change of every λ (with ADMM, the residual) is at most o.tol, or in which no λ has improved
--- for o.patience epochs (ended = "tol" or "patience"); its last step has precision_loss where it ran in f32
--- (precision_check.lua). A model that is not finite ends it with an error.
+-- they are known; test_scores where there is a test set (this rank's rows, a Matrix a λ), and test_error, what o.score
+-- makes of them; p where run.p counts centres. At the end of an epoch, with o.held_out, held_out_scores, held_out_error,
+-- and unimproved, how many epochs ago each λ last improved (patience.lua). o.log: a line of JSON a step (logger.lua).
+-- The run ends after o.epochs, or after the epoch in which the change of every λ (with ADMM, the residual) is at most
+-- o.tol, or in which no λ has improved for o.patience epochs (ended = "tol" or "patience"); its last step has
+-- precision_loss where it ran in f32 (precision_check.lua). A model that is not finite ends it with an error.
 
 local kbcd = require "kbcd"
 local new_visits = require "kbcd.descent.visits"

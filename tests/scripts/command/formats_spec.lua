@@ -4,6 +4,8 @@
 local spec = require "spec"
 local python_check = require "python_check"
 
-spec.test("files of NumPy, SciPy and scikit-learn", function() python_check("formats_check.py", "numpy, scipy, sklearn") end)
+spec.test("files of NumPy, SciPy and scikit-learn", function()
+  python_check.script("formats_check.py", "numpy, scipy, sklearn")
+end)
 
 spec.finish()

@@ -4,6 +4,6 @@
 local spec = require "spec"
 local python_check = require "python_check"
 
-spec.test("models predict what NumPy predicts", function() python_check("numpy_check.py", "numpy") end)
+spec.test("models predict what NumPy predicts", function() python_check.script("numpy_check.py", "numpy") end)
 
 spec.finish()
