@@ -161,7 +161,8 @@ local function read(_, o)
   if like.zero_based and not o.quiet then kbcd.say("%s: its columns count from 0", data.source) end
   if not data.precision then
     local X = data.X
-    data.precision = X.n <= most_f64 and X.n * X.d <= most_f64_numbers and "f64" or "f32"
+    local small = X.n <= most_f64 and X.n * X.d <= most_f64_numbers
+    data.precision = small and not o.keep and "f64" or "f32"  -- --keep is for f32
   end
   local t = data.table
   data.columns = t and (t.header == 1 or #t.kinds < data.X.d) and runtime.tables.outputs(t) or nil

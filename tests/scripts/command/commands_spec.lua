@@ -14,7 +14,7 @@ local function loaded(name) return kbcd.load(shell.tmp .. "/" .. name).rows end
 test("train says what it chose, and the model is good", function()
   local out = succeeds("kbcd train --x X.npy --y y.npy").out
   has(out, "200 rows of 2 numbers, 3 classes; no rows to test", "y holds 3 different whole numbers, taken for classes",
-    "tried, with leave-one-out errors of 200 of 200 rows (--effort normal)", "standardize  laplacian",
+    "tried, with leave-one-out errors of 200 of 200 rows (--effort normal)", "standardize          laplacian",
     "chosen: --standardize, method full_kernel", "b =", "lambda =", "epoch 1/", "residual", "model.h5: best lambda",
     "leave-one-out error")
   refuses("kbcd train --x X.npy --y y.npy", "model.h5 is there already", "--model")
@@ -51,7 +51,8 @@ test("each method, a path of lambdas, a log; the best is marked and all are kept
         equal(entry.p, tonumber(method:match("--p (%d+)")))
       elseif entry.type == "block" then
         equal(#entry.test_error, 2)
-        equal(#(entry.residual or entry.residual_before), 2)
+        local of_centres = method:find("^nystrom") or method:find("^falkon")  -- at the end of an epoch
+        equal(#(entry.residual or entry.residual_before or of_centres and { 0, 0 }), 2)
         if entry.epoch_end then equal(#entry.residual, 2) end
         if entry.epoch_end then equal(#entry.held_out_error, 2) end
         assert(next(entry.primitives) and entry.seconds > 0)

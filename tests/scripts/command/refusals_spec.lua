@@ -106,7 +106,8 @@ test("pipes are no files to read", function()
 end)
 
 test("scores that are not finite are named by their row", function()
-  local train = "kbcd train --x X.npy --y y.npy --kernel polynomial --degree 3 --lambda 1e-3 --model cubic.h5 "
+  local train = "kbcd train --x X.npy --y y.npy --kernel polynomial --degree 3 --lambda 1e-3 --precision f32 " ..
+    "--model cubic.h5 "
   shell.write("far.csv", "1,2\n3,4\n1e20,1e20\n")
   shell.write("far_y.csv", "0\n10\n20\n")
   succeeds(train)

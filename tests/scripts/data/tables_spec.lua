@@ -239,8 +239,9 @@ test("targets that are hardly any", function()
   shell.write("one.csv", "a,y\n1,x\n2,\n3,y\n")
   refuses("kbcd train --data one.csv --label y --model no.h5", "line 3, column 2", "a label expected", "remove such rows")
   shell.write("one.csv", "a,y\n1e300,0.5\n2,1.5\n")
-  refuses("kbcd train --data one.csv --label y --model no.h5 --kernel rbf --sigma 1 --lambda 1", "row 1, column 1",
-    "--precision f64")
+  local plain = "kbcd train --data one.csv --label y --model no.h5 --kernel rbf --sigma 1 --lambda 1 "
+  refuses(plain .. "--precision f32", "row 1, column 1", "--precision f64")
+  refuses(plain, "beyond f64", "scale the data")
   shell.write("one.csv", "a;y\n1;2,5\n2;3,5\n3;9,5\n")
   succeeds("kbcd train --data one.csv --label y --model comma.h5 --kernel rbf --sigma 0.1 --lambda 1e-9 --precision f64 " ..
     "--quiet")

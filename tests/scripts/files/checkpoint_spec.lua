@@ -46,7 +46,8 @@ local function facts(step)
   local list = {}
   for l, model in ipairs(step.model) do
     list[#list + 1], list[#list + 2] = model.coefficients:clone(), step.test_scores[l]:clone()
-    list[#list + 1], list[#list + 2] = Matrix{ { (step.residual or step.residual_before)[l] } }, Matrix{ { step.change[l] } }
+    local residual = step.residual or step.residual_before  -- of centres known at the end of an epoch alone
+    list[#list + 1], list[#list + 2] = Matrix{ { residual and residual[l] or 0 } }, Matrix{ { step.change[l] } }
     if step.epoch_end then list[#list + 1] = step.model:fitted()[l]:clone() end
   end
   return list

@@ -205,7 +205,7 @@ test("preprocessing is what its formula says, and travels with the model", funct
       local low, high = column(j, math.min, math.huge), column(j, math.max, -math.huge)
       for i = 1, n do
         local x, length = data(i, j), data:rows(i):norm()
-        expected:set(i, j, kind == "standardize" and (x - mean) / deviation or kind == "scale01" and (x - low) / (high - low)
+        expected:set(i, j, kind:find("^standardize") and (x - mean) / deviation or kind == "scale01" and (x - low) / (high - low)
           or x / length)
       end
     end
@@ -223,6 +223,19 @@ test("preprocessing is what its formula says, and travels with the model", funct
   local constant = DataSet(Matrix.full(5, 2, 7))
   close(kbcd.preprocess.apply(kbcd.preprocess.fit("standardize", constant), constant).rows, constant.rows * 0, 0, "constant")
   fails(function() kbcd.preprocess.fit("whiten", X) end, "whiten", "standardize")
+end)
+
+test("columns of two different values become 0 and 1 by standardize-numbers; others have mean 0 and variance 1", function()
+  local rows = {}
+  for i = 1, 12 do rows[i] = { i % 3 == 0 and 0.1 or 7.3, i % 2, i, 5 } end
+  local set = DataSet(Matrix(rows))
+  local got = kbcd.gather(kbcd.preprocess.apply(kbcd.preprocess.fit("standardize-numbers", set), set).rows)
+  for i = 1, 12 do
+    close(got(i, 1), i % 3 == 0 and 0 or 1, 1e-12, "two values")
+    close(got(i, 2), i % 2, 1e-12, "0 and 1")
+    close(got(i, 3), (i - 6.5) / math.sqrt((12 ^ 2 - 1) / 12), 1e-12, "a number")
+    close(got(i, 4), 0, 1e-12, "a constant")
+  end
 end)
 
 test("preprocessing of numbers whose squares overflow or vanish, of constant columns, and in f32", function()
