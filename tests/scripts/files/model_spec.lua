@@ -205,8 +205,8 @@ test("preprocessing is what its formula says, and travels with the model", funct
       local low, high = column(j, math.min, math.huge), column(j, math.max, -math.huge)
       for i = 1, n do
         local x, length = data(i, j), data:rows(i):norm()
-        expected:set(i, j, kind:find("^standardize") and (x - mean) / deviation or kind == "scale01" and (x - low) / (high - low)
-          or x / length)
+        expected:set(i, j, kind:find("^standardize") and (x - mean) / deviation or
+          kind == "scale01" and (x - low) / (high - low) or x / length)
       end
     end
     local fitted = kbcd.preprocess.fit(kind, DataSet(data))
