@@ -178,16 +178,22 @@ local function run_path(say, data, s)
   local last, details = run(say, data, s)
   local j = judge(say, data, s, last)
   local free = not (o.lambda or last.own_error or s.left_out) and j.measure ~= "training"
+  local tried, errors, best = { unpack(s.options.lambda) }, { unpack(j.errors) }, j.best  -- of all runs
   for _ = 1, free and most_extended or 0 do
-    local more = lambda_path.further(s.options.lambda, j.errors, j.best)
+    local more = lambda_path.further(tried, errors, best)
     if not more then break end
     say("the best lambda is at an edge of the path: another run, with lambda = %s", lambda_path.text(more, ", "))
     last.model = nil  -- its blocks need not stay in memory
     s.options.lambda, s.checkpoint = more, nil
     last, details = run(say, data, s)
     j = judge(say, data, s, last)
+    local known = tried[best]
+    for l, lambda in ipairs(more) do
+      if lambda ~= known then tried[#tried + 1], errors[#errors + 1] = lambda, j.errors[l] end
+      if l == j.best and lambda ~= known then best = #tried end
+    end
   end
-  local edge = free and lambda_path.edge(s.options.lambda, j.best)
+  local edge = free and lambda_path.edge(tried, best)
   if edge then say("%s", edge) end
   return last, j, details
 end

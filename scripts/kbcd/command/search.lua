@@ -31,7 +31,7 @@ local plans = {
 local fewest_rows, most_columns = 30, 256  -- to search at all; of a metric
 -- Rows as they are must be so much better than standardized ones: columns of a table have units of their own, which should
 -- not matter, while those of an array, such as pixels, often share one.
-local raw_gain = { table = 0.7, array = 0.97 }
+local raw_gain = { table = 0.85, array = 0.97 }
 local least_lambda = 1e-10                  -- of a path
 local metric_gain = 0.98                    -- and a metric than none
 
