@@ -7,8 +7,8 @@
 --     kernel_flags.given(o)                          a list of { flag, value }
 --     kernel_flags.set(o, name, params)              as if they had been given
 --
--- A width that is not given is half the median distance of pairs of random rows. A width for each column makes a kernel
--- with kernel.widths (help "metric").
+-- A width that is neither given nor found by search.lua is half the median distance of pairs of random rows. A width for
+-- each column makes a kernel with kernel.widths (help "metric").
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
@@ -23,7 +23,9 @@ for _, kernel in ipairs(declared) do
     if param.name == kernel.width then
       param.list, param.help = true, param.help .. ", or one for each column, with commas between"
     end
-    if param.name == kernel.width and param.default == nil then param.automatic = "half the median distance" end
+    if param.name == kernel.width and param.default == nil then
+      param.automatic = "searched by train, else half the median distance,"
+    end
   end
 end
 local flags = declared_flags{ family = "kernel", declared = declared, otherwise = "rbf" }

@@ -26,7 +26,7 @@ function training_arguments.add_data(parser)
   parser:option("--hold-out", "The share of the training rows that is held out, to choose lambda and when to stop (0.1; " ..
     "with test rows and nothing to choose, 0).", nil, types.share)
   parser:option("--test-y", "Test labels or targets."):argname("FILE")
-  parser:option("--task", "What to do (classify when y holds whole numbers)."):choices{ "classify", "regress" }
+  parser:option("--task", "What to do (guessed from y, and reported)."):choices{ "classify", "regress" }
   parser:option("--precision", "Of the data and of kernel values (f64 for at most 5000 rows, else f32).")
     :choices{ "f32", "f64" }
   parser:option("--seed", "Of everything random (kbcd's own).", nil, types.seed)
