@@ -20,6 +20,8 @@ local most_extended = 2  -- runs beyond the edge of a path of λ
 
 local parser = kbcd.arguments("train", "Trains a model on files and writes it to one HDF5 file.")
 arguments.add_data(parser)
+parser:option("--effort", "How long to search scaling, kernel, width and metric, unless they are given: about 3, 15 or " ..
+  "60 seconds on two cores.", "normal"):choices{ "low", "normal", "high" }
 parser:option("--start", "A model file to start from: its coefficients at the rows that are in this data, too.")
   :argname("FILE")
 parser:option("--with", "A Lua file that returns the kernel or feature map of --start, where that is written in Lua.")

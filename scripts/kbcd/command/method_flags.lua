@@ -22,7 +22,7 @@ for _, name in ipairs{ "b", "epochs", "patience", "partition", "lambda", "p" } d
 -- Flags that only some of the commands have: a method's flag has the same name in all of them.
 local reserved = {}
 for _, name in ipairs{ "model", "log", "start", "with", "resume", "checkpoint_every", "checkpoint_blocks", "quiet", "random",
-  "folds", "output", "title", "method", "methods", "preprocess" } do reserved[name] = true end
+  "folds", "output", "title", "method", "methods", "preprocess", "effort", "refit", "no_refit" } do reserved[name] = true end
 local hidden = { b = "--block", p = "--features", keep = "--cache" }  -- old spellings
 
 local function has_kind(algorithms, kind)

@@ -36,8 +36,6 @@ function training_arguments.add_data(parser)
     parser:flag("--scale01", "Columns to 0..1."),
     parser:flag("--unit-norm", "Rows to length 1."),
     parser:flag("--raw", "Rows as they are, also for a method that standardizes unless told otherwise (rfm)."))
-  parser:option("--effort", "How long to search scaling, kernel, width and metric, unless they are given: about 3, 15 or " ..
-    "60 seconds on two cores.", "normal"):choices{ "low", "normal", "high" }
   parser:option("--weights", "Weights of the training rows, numbers >= 0: a file with one a row, or a column of --data by " ..
     "name or number, which is no feature then."):argname("FILE|COLUMN")
   parser:flag("--balance", "Classes weigh the same: rows of class c count n / (k n_c) times, on top of --weights.")
