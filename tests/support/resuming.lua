@@ -18,11 +18,12 @@ write_csv("other.csv", 300, 2)
 
 resuming.data = "--threads 1 train --data d.csv --label 5 "
 resuming.settings = {
-  full_kernel = resuming.data .. "--method full_kernel --b 20 --epochs 30 --lambda 1e-3,1e-4 --quiet ",
+  full_kernel = resuming.data .. "--method full_kernel --sigma 1.3 --b 20 --epochs 30 --lambda 1e-3,1e-4 --quiet ",
   nystrom = resuming.data ..
-    "--method nystrom --p 100 --b 10 --epochs 40 --lambda 1e-3,1e-4 --standardize --quiet ",
+    "--method nystrom --sigma 1.3 --p 100 --b 10 --epochs 40 --lambda 1e-3,1e-4 --standardize --quiet ",
   random_features = resuming.data ..
-    "--method random_features --p 100 --b 10 --epochs 40 --lambda 1e-3 --partition fresh --precision f64 --quiet ",
+    "--method random_features --sigma 1.3 --p 100 --b 10 --epochs 40 --lambda 1e-3 --partition fresh --precision f64 " ..
+    "--quiet ",
 }
 
 function resuming.coefficients(name)

@@ -10,7 +10,7 @@ local coefficients = resuming.coefficients
 local source = os.getenv("KBCD_SOURCE") .. "/scripts/"
 succeeds(("mkdir mine && cp '%skbcd/algorithms/nystrom.lua' mine/copy.lua && " ..
   "cp '%sexamples/methods/greedy_nystrom.lua' mine/"):format(source, source))
-local common = "--threads 1 train --data d.csv --label 5 --p 60 --b 15 --epochs 6 --lambda 1e-3,1e-4 "
+local common = "--threads 1 train --data d.csv --label 5 --p 60 --b 15 --epochs 6 --sigma 1.3 --lambda 1e-3,1e-4 "
 
 local function equal_models(a, b, what) spec.equal((coefficients(a) - coefficients(b)):abs():max(), 0, what) end
 
