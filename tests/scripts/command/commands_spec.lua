@@ -15,7 +15,7 @@ test("train says what it chose, and the model is good", function()
   local out = succeeds("kbcd train --x X.npy --y y.npy").out
   has(out, "200 rows of 2 numbers, 3 classes; no rows to test", "y holds 3 different whole numbers, taken for classes",
     "tried, with leave-one-out errors of 200 of 200 rows (--effort normal)", "standardize          laplacian",
-    "chosen: --standardize, method full_kernel", "b =", "lambda =", "epoch 1/", "residual", "model.h5: best lambda",
+    "chosen: ", "method full_kernel", "b =", "lambda =", "epoch 1/", "residual", "model.h5: best lambda",
     "leave-one-out error")
   refuses("kbcd train --x X.npy --y y.npy", "model.h5 is there already", "--model")
   local report = succeeds("mpi 2 evaluate --model model.h5 --x Xt.npy --y yt.npy").out
