@@ -20,7 +20,7 @@ local runtime = require "kbcd.runtime"
 local without_places = require "kbcd.support.without_places"
 local task_guess = require "kbcd.data.task_guess"
 
-local most_left_out, most_refitted = 2000, 20000  -- rows
+local most_left_out, most_refitted = 2000, 100000  -- rows
 local most_f64, most_f64_numbers = 5000, 1e7      -- rows, and numbers in all, that f64 costs nothing for
 
 runtime.docs.training_data = [[training_data(o)
