@@ -1,4 +1,4 @@
--- pictures: figures of what the last line of a log tells (log_details.lua), each { key, title, caption, script, data } for
+-- pictures: figures of the last line of a log (log_details.lua), each { key, title, caption, script, data } for
 -- gnuplot or { key, title, caption, svg }, or nil if the runs lack the data for it: error against λ, training and test error
 -- against epochs, calibration, residuals, confusion.
 

@@ -3,7 +3,7 @@
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
-local spec, plain_kernel = require "spec", require "plain_kernel"
+local spec, plain_kernel, plain_algebra = require "spec", require "plain_kernel", require "plain_algebra"
 local Matrix, Index, DataSet = kbcd.Matrix, kbcd.Index, kbcd.DataSet
 
 local n, d, k = 90, 4, 3
@@ -27,48 +27,8 @@ local function reference_kernel(A, B)
   return K
 end
 
-local product = spec.table_product
-
-local function transpose(A)
-  local T = {}
-  for j = 1, #A[1] do
-    T[j] = {}
-    for i = 1, #A do T[j][i] = A[i][j] end
-  end
-  return T
-end
-
--- Gaussian elimination with pivoting.
-local function solve(A, B)
-  local size, width, rows = #A, #B[1], {}
-  for i = 1, size do
-    rows[i] = {}
-    for j = 1, size do rows[i][j] = A[i][j] end
-    for j = 1, width do rows[i][size + j] = B[i][j] end
-  end
-  for c = 1, size do
-    local pivot = c
-    for i = c + 1, size do if math.abs(rows[i][c]) > math.abs(rows[pivot][c]) then pivot = i end end
-    rows[c], rows[pivot] = rows[pivot], rows[c]
-    for i = 1, size do
-      if i ~= c then
-        local f = rows[i][c] / rows[c][c]
-        for j = c, size + width do rows[i][j] = rows[i][j] - f * rows[c][j] end
-      end
-    end
-  end
-  local X = {}
-  for i = 1, size do
-    X[i] = {}
-    for j = 1, width do X[i][j] = rows[i][size + j] / rows[i][i] end
-  end
-  return X
-end
-
-local function add_diagonal(A, term)
-  for i = 1, #A do A[i][i] = A[i][i] + term end
-  return A
-end
+local product, transpose, solve = spec.table_product, plain_algebra.transpose, plain_algebra.solve
+local add_diagonal = plain_algebra.add_diagonal
 
 local function X_of(dtype) return DataSet(data):to(dtype or "f64") end
 local Y = DataSet(targets)

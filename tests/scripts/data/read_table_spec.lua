@@ -169,7 +169,7 @@ reads("no frequent category, but missing ones",
     for i = 1, 300 do rows[i] = { i <= 100 and 1 or 0, i <= 100 and 0 or 1, 1 } end
     return rows
   end)(), { columns = "k missing|k other|b" })
-test("a row number is told", function()
+test("a column that counts the rows is reported", function()
   local _, _, _, _, said = read(lines("n,b", 9, function(i) return i .. "," .. i * i end), nil)
   has(said, "column n counts the rows: --drop n leaves it out")
 end)
