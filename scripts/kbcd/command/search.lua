@@ -35,7 +35,7 @@ local raw_gain = { table = 0.85, array = 1.05 }
 -- The Laplacian kernel is no matrix product and takes several times as long: of many rows, it must be so much better.
 local slow_gain, many_rows = 0.97, 10000
 local least_lambda = 1e-10                  -- of a path
-local metric_gain = 0.98                    -- and a metric than none
+local metric_gain = 0.98                    -- a metric must be so much better than none
 
 local function sampled(data, count, scaling)
   local I = Index.sample(data.X.n, math.min(count, data.X.n), { seed = kbcd.seed(), stream = streams.search }):sorted()

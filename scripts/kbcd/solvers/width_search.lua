@@ -49,7 +49,7 @@ return function(X, Y, L, o)
 
   local best = at(o.width, math.floor(math.log10(o.lambda) + 0.5))
   local steps = { { 1, -1 }, { 1, 1 }, { 0.5, 0 }, { 2, 0 }, { 2, -1 }, { 0.5, 1 } }
-  local improved = not o.fixed
+  local improved = true
   while improved do
     improved = false
     for _, step in ipairs(steps) do
