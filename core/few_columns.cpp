@@ -10,8 +10,7 @@ namespace kbcd::tiles {
 namespace {
 
 constexpr int line_bytes = 64;
-constexpr Int step_rows = 32;    // that stay in cache for their second product
-constexpr Int rows_ahead = 16;   // are asked for
+constexpr Int step_rows = 16;    // that stay in cache for their second product
 constexpr int most_at_once = 6;  // columns in registers
 constexpr int direct_rows = 4;   // rows of K in registers
 
@@ -50,19 +49,31 @@ struct Vectors {
   }
 };
 
-// d(j, i) += Σ_c k(i, c) v(j, c) for i < rows (4 or 1) and j < count, over whole vectors of c; rows of k are asked for
-// `ahead` lines before.
+// The rows that are used next, which every round of the loops below asks memory for a little of, so that reading and
+// arithmetic overlap all the time.
+struct Ahead {
+  const char* next;
+  Int step;   // bytes a round
+  int lines;  // cache lines a round: step, rounded up
+
+  [[gnu::always_inline]] void ask() {
+    for (int i = 0; i < lines; ++i) __builtin_prefetch(next + i * line_bytes, 0, 3);
+    next += step;
+  }
+};
+
+// d(j, i) += Σ_c k(i, c) v(j, c) for i < rows (4 or 1) and j < count, over whole vectors of c.
 template <class T, int bytes, int count, int rows>
-[[gnu::always_inline]] inline void direct(Int cols, const T* k, Int k_step, Lines<const T> v, Int ahead, Lines<T> d) {
+[[gnu::always_inline]] inline void direct(Int cols, const T* k, Int k_step, Lines<const T> v, Ahead& shared,
+                                          Lines<T> d) {
   using V = Vectors<T, bytes>;
   typename V::Vector sums[count][rows] = {};
+  Ahead ahead = shared;
   for (Int c = 0; c < cols; c += V::lanes) {
     typename V::Vector left[rows];
 #pragma GCC unroll 4
-    for (int i = 0; i < rows; ++i) {
-      left[i] = V::at(k + i * k_step + c);
-      __builtin_prefetch(k + (i + ahead) * k_step + c, 0, 2);
-    }
+    for (int i = 0; i < rows; ++i) left[i] = V::at(k + i * k_step + c);
+    ahead.ask();
 #pragma GCC unroll 6
     for (int j = 0; j < count; ++j) {
       typename V::Vector right = V::at(v.data + j * v.step + c);
@@ -70,6 +81,7 @@ template <class T, int bytes, int count, int rows>
       for (int i = 0; i < rows; ++i) sums[j][i] += left[i] * right;
     }
   }
+  shared = ahead;
 #pragma GCC unroll 6
   for (int j = 0; j < count; ++j) {
     T all[4] = {};
@@ -81,30 +93,30 @@ template <class T, int bytes, int count, int rows>
 
 // t(j, c) += Σ_i w(i, j) k(i, c) for j < count and c < vectors · lanes.
 template <class T, int bytes, int count, int vectors>
-[[gnu::always_inline]] inline void transposed(Int rows, const T* k, Int k_step, const T* w, Int ahead, Lines<T> t) {
+[[gnu::always_inline]] inline void transposed(Int rows, const T* k, Int k_step, const T* w, Ahead& shared, Lines<T> t) {
   using V = Vectors<T, bytes>;
   constexpr int lanes = V::lanes, width = line_bytes / sizeof(T);
   typename V::Vector sums[count][vectors];
   for (int j = 0; j < count; ++j)
     for (int x = 0; x < vectors; ++x) sums[j][x] = V::at(t.data + j * t.step + x * lanes);
+  Ahead ahead = shared;
   for (Int i = 0; i < rows; ++i) {
     typename V::Vector right[vectors];
-    for (int x = 0; x < vectors; ++x) {
-      right[x] = V::at(k + i * k_step + x * lanes);
-      if (x * bytes % line_bytes == 0) __builtin_prefetch(k + (i + ahead) * k_step + x * lanes, 0, 2);
-    }
+    for (int x = 0; x < vectors; ++x) right[x] = V::at(k + i * k_step + x * lanes);
+    ahead.ask();
 #pragma GCC unroll 6
     for (int j = 0; j < count; ++j)
       for (int x = 0; x < vectors; ++x) sums[j][x] += w[i * width + j] * right[x];
   }
+  shared = ahead;
   for (int j = 0; j < count; ++j)
     for (int x = 0; x < vectors; ++x) V::at(t.data + j * t.step + x * lanes) = sums[j][x];
 }
 
 template <class T>
-using Direct = void (*)(Int cols, const T* k, Int k_step, Lines<const T> v, Int ahead, Lines<T> d);
+using Direct = void (*)(Int cols, const T* k, Int k_step, Lines<const T> v, Ahead& ahead, Lines<T> d);
 template <class T>
-using Transposed = void (*)(Int rows, const T* k, Int k_step, const T* w, Int ahead, Lines<T> t);
+using Transposed = void (*)(Int rows, const T* k, Int k_step, const T* w, Ahead& ahead, Lines<T> t);
 
 // The products for one kind of CPU, by the number of columns.
 template <class T>
@@ -114,35 +126,35 @@ struct Machine {
   Transposed<T> wide[most_at_once], narrow[most_at_once];  // `vectors` vectors, and one
 };
 
-#define KBCD_PRODUCTS(name, target, bytes, at_once, vectors_)                                               \
-  template <class T>                                                                                        \
-  struct name {                                                                                             \
-    template <int count, int rows>                                                                          \
-    target static void rows_of(Int cols, const T* k, Int k_step, Lines<const T> v, Int ahead, Lines<T> d) { \
-      direct<T, bytes, count, rows>(cols, k, k_step, v, ahead, d);                                          \
-    }                                                                                                       \
-    template <int count, int vectors>                                                                       \
-    target static void columns_of(Int rows, const T* k, Int k_step, const T* w, Int ahead, Lines<T> t) {    \
-      transposed<T, bytes, count, vectors>(rows, k, k_step, w, ahead, t);                                   \
-    }                                                                                                       \
-    template <int rows, std::size_t... j>                                                                   \
-    static constexpr void add_rows(Direct<T>* list, std::index_sequence<j...>) {                            \
-      ((list[j] = rows_of<j + 1, rows>), ...);                                                              \
-    }                                                                                                       \
-    template <int vectors, std::size_t... j>                                                                \
-    static constexpr void add_columns(Transposed<T>* list, std::index_sequence<j...>) {                     \
-      ((list[j] = columns_of<j + 1, vectors>), ...);                                                        \
-    }                                                                                                       \
-    static constexpr Machine<T> make() {                                                                    \
-      Machine<T> m{bytes / sizeof(T), at_once, vectors_, {}, {}, {}, {}};                                   \
-      auto counts = std::make_index_sequence<at_once>();                                                    \
-      add_rows<direct_rows>(m.rows, counts);                                                                \
-      add_rows<1>(m.row, counts);                                                                           \
-      add_columns<vectors_>(m.wide, counts);                                                                \
-      add_columns<1>(m.narrow, counts);                                                                     \
-      return m;                                                                                             \
-    }                                                                                                       \
-    static constexpr Machine<T> machine = make();                                                           \
+#define KBCD_PRODUCTS(name, target, bytes, at_once, vectors_)                                                  \
+  template <class T>                                                                                           \
+  struct name {                                                                                                \
+    template <int count, int rows>                                                                             \
+    target static void rows_of(Int cols, const T* k, Int k_step, Lines<const T> v, Ahead& ahead, Lines<T> d) { \
+      direct<T, bytes, count, rows>(cols, k, k_step, v, ahead, d);                                             \
+    }                                                                                                          \
+    template <int count, int vectors>                                                                          \
+    target static void columns_of(Int rows, const T* k, Int k_step, const T* w, Ahead& ahead, Lines<T> t) {    \
+      transposed<T, bytes, count, vectors>(rows, k, k_step, w, ahead, t);                                      \
+    }                                                                                                          \
+    template <int rows, std::size_t... j>                                                                      \
+    static constexpr void add_rows(Direct<T>* list, std::index_sequence<j...>) {                               \
+      ((list[j] = rows_of<j + 1, rows>), ...);                                                                 \
+    }                                                                                                          \
+    template <int vectors, std::size_t... j>                                                                   \
+    static constexpr void add_columns(Transposed<T>* list, std::index_sequence<j...>) {                        \
+      ((list[j] = columns_of<j + 1, vectors>), ...);                                                           \
+    }                                                                                                          \
+    static constexpr Machine<T> make() {                                                                       \
+      Machine<T> m{bytes / sizeof(T), at_once, vectors_, {}, {}, {}, {}};                                      \
+      auto counts = std::make_index_sequence<at_once>();                                                       \
+      add_rows<direct_rows>(m.rows, counts);                                                                   \
+      add_rows<1>(m.row, counts);                                                                              \
+      add_columns<vectors_>(m.wide, counts);                                                                   \
+      add_columns<1>(m.narrow, counts);                                                                        \
+      return m;                                                                                                \
+    }                                                                                                          \
+    static constexpr Machine<T> machine = make();                                                              \
   };
 #ifdef __x86_64__
 KBCD_PRODUCTS(Avx512, [[gnu::target("avx512f")]], 64, 6, 4)
@@ -180,18 +192,22 @@ void few_products(View<T> k, Int columns, Lines<const T> v, const T* w, Lines<T>
       for (Int i = 0; i < rows; ++i)
         std::fill(std::copy_n(lines + i * k.ld + whole, k.cols - whole, last + i * m.lanes), last + (i + 1) * m.lanes,
                   T(0));
+    Ahead ahead{}, nothing{};
+    if (in_order) {
+      Int rounds = parts * ((d.data ? rows / direct_rows * whole / m.lanes : 0) + (t.data ? rows * whole / wide : 0));
+      Int bytes = rows * k.ld * static_cast<Int>(sizeof(T)), step = bytes / std::max<Int>(1, rounds) + 1;
+      ahead = {reinterpret_cast<const char*>(lines + rows * k.ld), step, static_cast<int>((step + 48) / line_bytes)};
+    }
     for (Int part = 0, j = 0, count; part < parts; ++part, j += count) {
       count = (columns - j + parts - part - 1) / (parts - part);
-      Int ahead = in_order && part == 0 ? rows_ahead : 0;
       Lines<const T> right{v.data + j * v.step, v.step};
       for (Int i = 0, step; d.data && i < rows; i += step) {
         step = rows - i >= direct_rows ? direct_rows : 1;
         auto product = (step == 1 ? m.row : m.rows)[count - 1];
         Lines<T> to{d.data + j * d.step + first + i, d.step};
         product(whole, lines + i * k.ld, k.ld, right, ahead, to);
-        if (whole < k.cols) product(m.lanes, last + i * m.lanes, m.lanes, {right.data + whole, v.step}, 0, to);
+        if (whole < k.cols) product(m.lanes, last + i * m.lanes, m.lanes, {right.data + whole, v.step}, nothing, to);
       }
-      if (d.data) ahead = 0;
       for (Int c = 0, step; t.data && c < k.cols; c += step) {
         step = c + wide <= whole ? wide : m.lanes;
         auto product = (step == wide ? m.wide : m.narrow)[count - 1];
@@ -200,7 +216,7 @@ void few_products(View<T> k, Int columns, Lines<const T> v, const T* w, Lines<T>
         if (c < whole)
           product(rows, lines + c, k.ld, weights, ahead, to);
         else
-          product(rows, last, m.lanes, weights, 0, to);
+          product(rows, last, m.lanes, weights, nothing, to);
       }
     }
   }
