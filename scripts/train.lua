@@ -32,8 +32,7 @@ parser:flag("--resume", "Resume from MODEL.checkpoint, of a run that was stopped
 parser:option("--checkpoint-every", "Write MODEL.checkpoint every so many seconds (60 with --resume, else never).", nil,
   types.not_negative)
 parser:option("--checkpoint-blocks", "Write it after so many blocks.", nil, types.count)
-parser:flag("--no-refit", "Save the model of the rows that were not held out (else, of at most 100,000 rows, it is fitted " ..
-  "to all of them again).")
+parser:flag("--no-refit", "Save the model of the rows that were not held out (else it is fitted to all of them again).")
 parser:flag("--quiet", "No lines of progress, and no table of where the time went.")
 arguments.add_method(parser)  -- last: its own flags make way for those of the command
 local o = parser:parse(arg)
@@ -266,8 +265,6 @@ local function main()
     final, s, of = refit(data, s, last, best, o.lambda)
     place = o.lambda and best or 1
     say("fitted to all %d rows again, %d of which were held out to choose", of.X.n, held.X.n)
-  elseif held and not data.whole and not o.rows then
-    say("more than 100,000 rows are not fitted again: the %d rows that were held out are not in the model", held.X.n)
   end
   local seen, rows = (held or j.left_out) and j.scores or nil, held and "held-out" or "leave-one-out"
   if test and final.test_scores then

@@ -20,7 +20,7 @@ local runtime = require "kbcd.runtime"
 local without_places = require "kbcd.support.without_places"
 local task_guess = require "kbcd.data.task_guess"
 
-local most_left_out, most_refitted = 2000, 100000  -- rows
+local most_left_out = 2000  -- rows
 local most_f64, most_f64_numbers = 5000, 1e7      -- rows, and numbers in all, that f64 costs nothing for
 
 runtime.docs.training_data = [[training_data(o)
@@ -104,7 +104,7 @@ local function hold_out(data, share, seed)
   local count = math.floor(data.X.n * share)
   if count < 1 then return end
   local order = kbcd.Index.permutation(data.X.n, { seed = seed, stream = streams.hold_out })
-  if data.X.n <= most_refitted then data.whole = { X = data.X, y = data.y, weights = data.weights } end
+  data.whole = { X = data.X, y = data.y, weights = data.weights }
   data.held, data.held_out = part_of(data, order:slice(1, count):sorted()), count
   put(data, part_of(data, order:slice(count + 1, data.X.n):sorted()))
   data.test = data.test or data.held
