@@ -97,19 +97,25 @@ template <class T, int bytes, int count, int vectors>
   using V = Vectors<T, bytes>;
   constexpr int lanes = V::lanes, width = line_bytes / sizeof(T);
   typename V::Vector sums[count][vectors];
+#pragma GCC unroll 6
   for (int j = 0; j < count; ++j)
+#pragma GCC unroll 4
     for (int x = 0; x < vectors; ++x) sums[j][x] = V::at(t.data + j * t.step + x * lanes);
   Ahead ahead = shared;
   for (Int i = 0; i < rows; ++i) {
     typename V::Vector right[vectors];
+#pragma GCC unroll 4
     for (int x = 0; x < vectors; ++x) right[x] = V::at(k + i * k_step + x * lanes);
     ahead.ask();
 #pragma GCC unroll 6
     for (int j = 0; j < count; ++j)
+#pragma GCC unroll 4
       for (int x = 0; x < vectors; ++x) sums[j][x] += w[i * width + j] * right[x];
   }
   shared = ahead;
+#pragma GCC unroll 6
   for (int j = 0; j < count; ++j)
+#pragma GCC unroll 4
     for (int x = 0; x < vectors; ++x) V::at(t.data + j * t.step + x * lanes) = sums[j][x];
 }
 

@@ -6,8 +6,8 @@
 local kbcd = require "kbcd"
 local types = kbcd.argument_types
 
-local groups = { "peaks", "blocks", "gram", "epochs", "lambdas", "solvers", "losses", "ranks", "plugin", "checkpoint",
-  "predict", "timit", "vision", "hashing" }
+local groups = { "peaks", "blocks", "gram", "epochs", "kept", "lambdas", "solvers", "losses", "ranks", "plugin",
+  "checkpoint", "predict", "timit", "vision", "hashing" }
 local known = table.concat(groups, ", ")
 
 local function known_group(text)

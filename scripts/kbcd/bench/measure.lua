@@ -35,6 +35,14 @@ function measure.multiplier(size, dtype)
   end
 end
 
+-- A function that reads a large Matrix once and returns the GB/s of all ranks together: the speed of memory.
+function measure.reader(numbers)
+  local A = Matrix.zeros(math.ceil(numbers / 4096), 4096, "f32"):fill(1)
+  return function()
+    return kbcd.size() * 4 * A.nrows * A.ncols / measure.seconds(function() return A:sum() end) / 1e9
+  end
+end
+
 -- The least-squares slope of log y on log x: the exponent e of y = c x^e.
 function measure.exponent(x, y)
   local n, sx, sy, sxx, sxy = #x, 0, 0, 0, 0

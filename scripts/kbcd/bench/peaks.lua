@@ -1,7 +1,7 @@
--- peaks: the speed of this machine's BLAS: sgemm in GFLOP/s, and the others as a share of it.
+-- peaks: the speed of this machine: sgemm in GFLOP/s, other products as a share of it, and how fast memory is read.
 
 local kbcd = require "kbcd"
-local flops = require "kbcd.bench.flops"
+local flops, measure = require "kbcd.bench.flops", require "kbcd.bench.measure"
 
 return function(bench)
   local size, items = bench.sizes.peak, {}
@@ -19,4 +19,7 @@ return function(bench)
   local sgemm = bench.median(rounds[1], "peak").peak
   bench.add{ group = "peaks", name = "sgemm", value = sgemm, unit = "GFLOP/s" }
   bench.add_rates("peaks", items, rounds)
+  local reader, rates = measure.reader(bench.sizes.read), {}
+  for round = 1, bench.repeats + 1 do rates[round] = { rate = reader() } end
+  bench.add{ group = "peaks", name = "memory, read", value = measure.median(rates, "rate").rate, unit = "GB/s" }
 end

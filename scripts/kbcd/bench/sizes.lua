@@ -4,6 +4,7 @@ local sizes = {}
 
 sizes.full = {
   peak = 4096,                                        -- the product that everything is compared with
+  read = 2 ^ 28,                                      -- numbers, read once for the speed of memory
   n = 32768, b = 4096,                                -- blocks
   shapes = {                                          -- after the paper's data sets
     { name = "speech", d = 440, k = 147, bar = 0.80 },
@@ -30,7 +31,7 @@ sizes.full = {
 }
 
 sizes.quick = {
-  peak = 128,
+  peak = 128, read = 2 ^ 16,
   n = 300, b = 64,
   shapes = {
     { name = "speech", d = 44, k = 15, bar = 0.80 },
