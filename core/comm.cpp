@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -23,7 +24,7 @@ int this_rank = 0, rank_count = 1, ranks_of_node = 1;
 MPI_Win board_window = MPI_WIN_NULL;
 board::Slot* slots = nullptr;  // of the ranks of this machine; the first one's `failures` counts those of all
 
-MPI_Comm check_comm = MPI_COMM_NULL;
+MPI_Comm comparisons = MPI_COMM_NULL;
 bool is_checking = true;
 std::string (*call_sites)() = nullptr;
 volatile int status_of_end = 0;
@@ -36,7 +37,7 @@ void act_last() {
 void finish() {
   board::stop();
   slots = nullptr;
-  MPI_Comm_free(&check_comm);
+  MPI_Comm_free(&comparisons);
   MPI_Win_free(&board_window);
   MPI_Finalize();
 }
@@ -82,7 +83,7 @@ Session::Session(int* argc, char*** argv, bool isolated) {
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &this_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
-  MPI_Comm_dup(MPI_COMM_WORLD, &check_comm);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comparisons);
   start_board();
 }
 
@@ -131,12 +132,14 @@ std::string site_of_call() {
   return call_sites ? call_sites() : "";
 }
 
-void require_same_everywhere(const Call& call) {
-  std::uint64_t hash = call.hash(), extremes[2] = {hash, ~hash};
-  MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_UINT64_T, MPI_MAX, check_comm);
-  if (extremes[0] == ~extremes[1]) return;
+MPI_Comm check_comm() {
+  return comparisons;
+}
+
+void require_same_everywhere(const Call& call, Parcel* parcel) {
+  if (compare(call.hash(), parcel)) return;
   std::string mine = pack(call), all(static_cast<std::size_t>(call_width) * rank_count, '\0');
-  MPI_Allgather(mine.data(), call_width, MPI_CHAR, all.data(), call_width, MPI_CHAR, check_comm);
+  MPI_Allgather(mine.data(), call_width, MPI_CHAR, all.data(), call_width, MPI_CHAR, comparisons);
   std::vector<Call> calls;
   for (int r = 0; r < rank_count; ++r) calls.push_back(unpack_call(all.data() + call_width * r));
   throw Error(difference(calls));
@@ -166,9 +169,14 @@ void together(const std::function<void()>& f) {
     failed = true;
     message = error.what();
   }
+  Parcel outcome{failed ? "failed" : ""};
   Collective here(
-      "together", [] { return ""; }, failed ? "failed: " + message : "");
-  int first = static_cast<int>(allreduce(failed ? this_rank : rank_count, Reduction::min));
+      "together", [] { return ""; }, failed ? "failed: " + message : "", travels(0) ? &outcome : nullptr);
+  int first = rank_count;
+  if (travels(0))
+    first = static_cast<int>(std::find(outcome.all.begin(), outcome.all.end(), "failed") - outcome.all.begin());
+  else
+    first = static_cast<int>(allreduce(failed ? this_rank : rank_count, Reduction::min));
   if (first == rank_count) return;
   bcast(message, first);
   throw Error(message);
@@ -245,8 +253,8 @@ void connect_all() {
   std::vector<char> to(count), from(count);
   for (int k = 1; k < rank_count; ++k)
     MPI_Sendrecv(to.data(), count, MPI_CHAR, (this_rank + k) % rank_count, 0, from.data(), count, MPI_CHAR,
-                 (this_rank + rank_count - k) % rank_count, 0, check_comm, MPI_STATUS_IGNORE);
-  MPI_Barrier(check_comm);
+                 (this_rank + rank_count - k) % rank_count, 0, comparisons, MPI_STATUS_IGNORE);
+  MPI_Barrier(comparisons);
 }
 
 void exit(int status) {

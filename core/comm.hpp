@@ -65,7 +65,7 @@ class Request {
   std::unique_ptr<State> state_;
 };
 
-void bcast(const Matrix& matrix, int root);
+void bcast(const std::vector<Matrix>& matrices, int root);  // in one message
 void bcast(std::string& text, int root);
 void bcast_idle(std::string& text, int root);  // the same, but waits asleep: for a person at a prompt
 

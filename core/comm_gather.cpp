@@ -15,6 +15,13 @@ namespace {
 
 constexpr Int piece = Int{1} << 30;  // bytes of a text in one message: MPI counts in int
 
+// A text that only its rank knows the length of, as a parcel: behind a mark, or, where it is too long to travel,
+// nothing.
+constexpr char enclosed = '+';
+std::string parcel_of(const std::string& text) {
+  return travels(static_cast<Int>(text.size()) + 1) ? enclosed + text : "";
+}
+
 void wait_asleep(MPI_Request* request) {
   for (int done = 0; MPI_Test(request, &done, MPI_STATUS_IGNORE), !done;)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -58,23 +65,38 @@ Matrix allgather_counted(const Matrix& mine, const std::vector<Int>& row_counts)
 
 }  // namespace
 
-void bcast(const Matrix& matrix, int root) {
+void bcast(const std::vector<Matrix>& matrices, int root) {
   Timer timer("bcast");
   require(root >= 0 && root < size(), "bcast: a rank in 0..{} expected, got {}", size() - 1, root);
-  require_numbers({matrix});
-  Collective here("bcast", [&] { return fmt::format("{} from rank {}", shapes({matrix}), root); });
-  dispatch(matrix.dtype(), [&]<class T>() {
-    auto packed = pack<T>({matrix});
-    if (rank() == root) count_sent(sizeof(T) * static_cast<double>(matrix.size()));
-    for (Int i = 0; i < matrix.size(); i += chunk)
-      MPI_Bcast(packed.data() + i, static_cast<int>(std::min(chunk, matrix.size() - i)), mpi_type<T>(), root,
-                MPI_COMM_WORLD);
-    unpack(packed, {matrix});
-  });
+  require_numbers(matrices);
+  auto details = [&] { return fmt::format("{} from rank {}", shapes(matrices), root); };
+  if (travels(bytes_of(matrices))) {
+    Parcel parcel{rank() == root ? pack_bytes(matrices) : ""};
+    Collective here("bcast", details, "", &parcel);
+    if (rank() != root) unpack_sum({&parcel.all[root], 1}, matrices);
+    return;
+  }
+  Collective here("bcast", details);
+  auto send = [&]<class T>() {
+    auto packed = pack<T>(matrices);
+    Int count = static_cast<Int>(packed.size());
+    if (rank() == root) count_sent(sizeof(T) * static_cast<double>(count));
+    for (Int i = 0; i < count; i += chunk)
+      MPI_Bcast(packed.data() + i, static_cast<int>(std::min(chunk, count - i)), mpi_type<T>(), root, MPI_COMM_WORLD);
+    unpack(packed, matrices);
+  };
+  send.operator()<float>();
+  send.operator()<double>();
 }
 
 void bcast(std::string& text, int root) {
-  Collective here("bcast", [&] { return fmt::format("a text from rank {}", root); });
+  Parcel parcel{rank() == root ? parcel_of(text) : ""};
+  Collective here(
+      "bcast", [&] { return fmt::format("a text from rank {}", root); }, "", travels(0) ? &parcel : nullptr);
+  if (travels(0) && parcel.all[root].starts_with(enclosed)) {
+    text = parcel.all[root].substr(1);
+    return;
+  }
   Int length = text.size();
   MPI_Bcast(&length, 1, MPI_INT64_T, root, MPI_COMM_WORLD);
   text.resize(length);
@@ -93,7 +115,16 @@ void bcast_idle(std::string& text, int root) {
 }
 
 std::vector<std::string> allgather(const std::string& text) {
-  Collective here("gather", [] { return "texts"; });
+  Parcel parcel{parcel_of(text)};
+  Collective here(
+      "gather", [] { return "texts"; }, "", travels(0) ? &parcel : nullptr);
+  auto all_enclosed = [&] {
+    return std::all_of(parcel.all.begin(), parcel.all.end(), [](auto& part) { return part.starts_with(enclosed); });
+  };
+  if (travels(0) && all_enclosed()) {
+    for (auto& part : parcel.all) part.erase(0, 1);
+    return parcel.all;
+  }
   std::vector<std::string> all(size(), text);
   for (int r = 0; r < size(); ++r) bcast(all[r], r);
   return all;

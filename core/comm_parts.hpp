@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,20 +22,34 @@ inline void count_sent(double bytes) {
   if (size() > 1) timers::sent(bytes);
 }
 
-std::string site_of_call();                      // where the script is
-void require_same_everywhere(const Call& call);  // an Error with what each rank does, where that differs
+MPI_Comm check_comm();       // for comparisons of calls
+std::string site_of_call();  // where the script is
+
+// Data that travels with the comparison of a call: the bytes of this rank, and then those of every rank.
+struct Parcel {
+  std::string mine;
+  std::vector<std::string> all = {};
+};
+
+// Whether so many bytes of a rank travel with the comparison, rather than in a call of MPI's for them alone; of 0
+// bytes: whether any do, among so many ranks.
+bool travels(Int bytes);
+// Whether all ranks have this hash. They must all have a parcel, or none of them; only if it travels().
+bool compare(std::uint64_t hash, Parcel* parcel);
+// An Error with what each rank does, where that differs.
+void require_same_everywhere(const Call& call, Parcel* parcel);
 
 // A collective call from its start to its end. The outermost one is checked and shown on the board.
 class Collective {
  public:
   template <class Details>
-  Collective(const char* operation, Details details, const std::string& note = "") {
-    if (!checking() || depth_ > 0) {
+  Collective(const char* operation, Details details, const std::string& note = "", Parcel* parcel = nullptr) {
+    if (checking() && depth_ == 0) {
+      enter({operation, details(), site_of_call(), note}, parcel);
+    } else {
+      if (parcel) compare(0, parcel);
       ++depth_;
-      return;
     }
-    Call call{operation, details(), site_of_call(), note};
-    enter(call);
   }
   explicit Collective(const char* operation) : Collective(operation, [] { return ""; }) {}
   explicit Collective(const Call& call) { enter(call); }
@@ -44,10 +59,10 @@ class Collective {
   Collective(const Collective&) = delete;
 
  private:
-  static void enter(const Call& call) {
+  static void enter(const Call& call, Parcel* parcel = nullptr) {
     board::begin_call(call.place());
     try {
-      require_same_everywhere(call);
+      require_same_everywhere(call, parcel);
     } catch (...) {
       board::end_call();
       throw;
@@ -83,6 +98,12 @@ void unpack(const std::vector<T>& packed, const std::vector<Matrix>& matrices) {
     for (Int i = 0; i < v.lines(); ++i, from += v.length()) std::copy_n(from, v.length(), v.line(i));
   }
 }
+
+// The numbers of all matrices as bytes, those of f32 first; and the sum of such parts, in their order, into the
+// matrices.
+Int bytes_of(const std::vector<Matrix>& matrices);
+std::string pack_bytes(const std::vector<Matrix>& matrices);
+void unpack_sum(std::span<const std::string> parts, const std::vector<Matrix>& matrices);
 
 std::string shapes(const std::vector<Matrix>& matrices);
 // An Error where one was released. Before the collective call: a rank that fails within it leaves the others waiting,

@@ -1,5 +1,6 @@
 // Sums over the ranks: at once, or begun now and finished later.
 #include <algorithm>
+#include <cstring>
 
 #include "core/blas.hpp"
 #include "core/comm_parts.hpp"
@@ -36,6 +37,12 @@ void allreduce(const std::vector<Matrix>& matrices) {
   Timer timer("allreduce");
   require_numbers(matrices);
   if (size() == 1) return;
+  if (travels(bytes_of(matrices))) {
+    Parcel parcel{pack_bytes(matrices)};
+    Collective here(
+        "allreduce", [&] { return shapes(matrices); }, "", &parcel);
+    return unpack_sum(parcel.all, matrices);
+  }
   Collective here("allreduce", [&] { return shapes(matrices); });
   auto reduce = [&]<class T>() {
     Int count = 0;
@@ -65,7 +72,26 @@ void allreduce(const std::vector<Matrix>& matrices) {
 
 double allreduce(double value, Reduction how) {
   bool sum = how == Reduction::sum, min = how == Reduction::min;
-  Collective here(sum ? "allreduce" : min ? "allreduce_min" : "allreduce_max", [] { return "a number"; });
+  const char* operation = sum ? "allreduce" : min ? "allreduce_min" : "allreduce_max";
+  auto details = [] { return "a number"; };
+  if (travels(sizeof value)) {
+    Parcel parcel{std::string(reinterpret_cast<const char*>(&value), sizeof value)};
+    Collective here(operation, details, "", &parcel);
+    auto number = [&](const std::string& text) {
+      double x;
+      require(text.size() == sizeof x, "the ranks do not make the same call: a number expected, got {} bytes",
+              text.size());
+      std::memcpy(&x, text.data(), sizeof x);
+      return x;
+    };
+    double total = number(parcel.all[0]);
+    for (int r = 1; r < size(); ++r) {
+      double x = number(parcel.all[r]);
+      total = sum ? total + x : min ? std::min(total, x) : std::max(total, x);
+    }
+    return total;
+  }
+  Collective here(operation, details);
   MPI_Op op = sum ? MPI_SUM : min ? MPI_MIN : MPI_MAX;
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
   return value;

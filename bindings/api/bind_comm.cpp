@@ -19,6 +19,17 @@ std::vector<Matrix> matrices(const char* owner, sol::variadic_args args) {
   return list;
 }
 
+std::vector<Matrix> listed(const char* owner, const sol::table& table) {
+  std::vector<Matrix> list;
+  for (std::size_t i = 1; i <= table.size(); ++i) {
+    sol::object entry = table.raw_get<sol::object>(i);
+    require(entry.is<Matrix>(), "{}: argument 1 (value): entry {} of the list: Matrix expected", owner, i);
+    list.push_back(entry.as<Matrix>());
+  }
+  require(!list.empty(), "{}: argument 1 (value): at least one Matrix expected in the list", owner);
+  return list;
+}
+
 int checked_root(const char* owner, Int root) {
   require(root >= 0 && root < comm::size(), "{}: a root in 0..{} expected, got {}", owner, comm::size() - 1, root);
   return static_cast<int>(root);
@@ -64,21 +75,26 @@ void bind_comm(sol::state_view lua, sol::table kbcd) {
         });
       });
   def(lua, kbcd, "bcast(value [, root])",
-      "Sends the value of rank `root` (0 unless given) to every rank: a Matrix in place, a string or a number as the result.",
+      "Sends the value of rank `root` (0 unless given) to every rank: a Matrix, or a list of them, in place; a string or a "
+      "number\nas the result.",
       [](sol::this_state L, sol::object value, sol::optional<Int> root) {
         int from = checked_root("bcast", root.value_or(0));
         if (value.is<Matrix>()) {
-          comm::bcast(value.as<Matrix&>(), from);
+          comm::bcast({value.as<Matrix&>()}, from);
+          return value;
+        }
+        if (value.get_type() == sol::type::table) {
+          comm::bcast(listed("bcast", value), from);
           return value;
         }
         if (value.get_type() == sol::type::number) {
           Matrix one(1, 1, DType::f64);
           one.set(0, 0, value.as<double>());
-          comm::bcast(one, from);
+          comm::bcast({one}, from);
           return sol::make_object(L, one.get(0, 0));
         }
         if (value.get_type() != sol::type::string)
-          fail("bcast: argument 1 (value): Matrix, number or string expected, got {}", describe(L, 1));
+          fail("bcast: argument 1 (value): Matrix, list of them, number or string expected, got {}", describe(L, 1));
         std::string text = value.as<std::string>();
         comm::bcast(text, from);
         return sol::make_object(L, text);

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(every_rank_fails_and_all_can_go_on) {
   // Those that are elsewhere fail; the one that waits for them does not.
   if (rank > 0) {
     BOOST_CHECK_THROW(comm::barrier(), Error);
-    BOOST_CHECK_THROW(comm::bcast(Matrix::zeros(1, 1), 0), Error);
+    BOOST_CHECK_THROW(comm::bcast({Matrix::zeros(1, 1)}, 0), Error);
   }
   comm::meet("the meeting", "");
   auto before = board::calls();

@@ -35,8 +35,7 @@ return kbcd.algorithm("full_kernel", {
       system = system, fitted = fitted,
       step = function(I, K_b, solve)
         local S_b = Selector(n, I)
-        local R, Y_b, alpha_b = allreduce(K_b:t() * alpha, S_b:t() * Y, S_b:t() * alpha)
-        local Delta = solve(lambda:each(Y_b) - R - nl * alpha_b)
+        local Delta = solve(allreduce(lambda:each(S_b:t() * Y) - nl * (S_b:t() * alpha) - K_b:t() * alpha))
         alpha:add(S_b * Delta)
         return Delta
       end,
@@ -49,8 +48,8 @@ return kbcd.algorithm("full_kernel", {
     start_epoch = function() l:fill(0) end,
     step = function(I, T, solve, here)                           -- here: this rank's rows of `later`
       local S_b = Selector(n, I)
-      local R, l_b, Y_b, alpha_b = allreduce(T:t() * alpha:take(here), S_b:t() * l, S_b:t() * Y, S_b:t() * alpha)
-      local Delta = solve(lambda:each(Y_b) - R - l_b, alpha_b)   -- H⁻¹ right − α_I
+      local right, alpha_b = allreduce(lambda:each(S_b:t() * Y) - S_b:t() * l - T:t() * alpha:take(here), S_b:t() * alpha)
+      local Delta = solve(right, alpha_b)                        -- H⁻¹ right − α_I
       alpha:add(S_b * Delta)
       l:add_rows(here, T * (alpha_b + Delta))
       return Delta

@@ -207,8 +207,8 @@ return function(run, method)
       for _, H in ipairs(entry.list or {}) do H:release() end
       factors[now.number] = nil
     end
-    kbcd.bcast(Delta, entry.root)
-    if old then systems.old, systems.squares = old, kbcd.bcast(squares, entry.root)
+    kbcd.bcast(old and { Delta, squares } or Delta, entry.root)
+    if old then systems.old, systems.squares = old, squares
     elseif model.distributed then
       systems.squares = Matrix.zeros(1, L)
       for l = 1, L do systems.squares:set(1, l, right:cols((l - 1) * k + 1, l * k):norm() ^ 2) end
