@@ -1,5 +1,5 @@
 -- ranks: 1
--- alone
+-- long
 -- What goes wrong on three ranks, and the messages that a newcomer sees: the scripts in bugs/, each a kind of mistake;
 -- ranks that are killed or stopped; signals. Nothing may hang, and each message must name the rank, the place and the
 -- reason.

@@ -1,5 +1,5 @@
 -- ranks: 1
--- alone
+-- long
 -- Plain scripts that once crashed the program, or made it hang: callbacks of coroutines that are gone, recursion through
 -- callbacks, memory that is released while it is used, sizes and numbers out of every range, limits of the addresses.
 

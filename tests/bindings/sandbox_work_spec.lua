@@ -1,4 +1,5 @@
 -- ranks: 1
+-- long
 -- Ordinary work in the sandbox, on 1 and on 3 ranks: commands with every method, a method and a kernel of one's own, models,
 -- predictions, text, vision, hashing, help.
 

@@ -1,5 +1,5 @@
 -- ranks: 1
--- alone
+-- long
 -- Faults: a random rank of a training run is killed (SIGKILL) at a random moment, every third time the resumed run is
 -- killed, too; a run without a kill then finishes it. Each time the job must end soon, resume from its checkpoint if it
 -- had one, and give the bits of a run that was never killed. A checkpoint is written after every block, so that many of

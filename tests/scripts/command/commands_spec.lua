@@ -1,4 +1,5 @@
 -- ranks: 1
+-- long
 -- train, predict, evaluate and tune as a user meets them: what they print and write. What they refuse is in refusals_spec.
 
 local kbcd = require "kbcd"

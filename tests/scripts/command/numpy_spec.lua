@@ -1,4 +1,5 @@
 -- ranks: 1
+-- long
 -- The commands against NumPy, which knows nothing of kbcd: numpy_check.py.
 
 local spec = require "spec"

@@ -1,4 +1,5 @@
 -- ranks: 1
+-- long
 -- A user's Lua file has the standing of a shipped method: a copy of the shipped Nyström and a variant with greedy blocks and
 -- momentum, in a folder elsewhere, through train, tune, compare, predict, evaluate, report, --resume after kill -9, on 1 to 4
 -- ranks; and the messages for a wrong file.

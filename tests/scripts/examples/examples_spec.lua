@@ -1,3 +1,4 @@
+-- long
 -- Every example in scripts/examples runs to its end, on any number of ranks, and what it says of itself is true.
 
 local kbcd = require "kbcd"

@@ -1,3 +1,4 @@
+-- long
 -- Checkpoints: a run that is stopped anywhere and taken up gives the bits of one that was not, for each method; on another
 -- number of ranks the same to rounding. Damaged files are reported and skipped, those of other runs refused.
 

@@ -1,4 +1,5 @@
 -- ranks: 1
+-- long
 -- kbcd train --resume as a user meets it: runs that are killed or asked to stop, and go on; what is refused. The models must
 -- be those of runs that nobody stopped. (faults_spec kills them at random moments.)
 
