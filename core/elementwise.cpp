@@ -197,11 +197,12 @@ double maximum(const Matrix& a) {
 
 // Where squares overflow or vanish, of numbers whose largest is 1.
 double norm(const Matrix& a) {
+  if (a.size() == 0) return 0;
   auto length = [&](auto square) {
     return std::sqrt(total(line_results(a, [&](auto x) { return line_sum(x.data(), x.size(), square); })));
   };
   double plain = length([](double x) { return x * x; });
-  if (a.size() == 0 || std::isnan(plain) || (plain > 1e-140 && plain < 1e150)) return plain;
+  if (std::isnan(plain) || (plain > 1e-140 && plain < 1e150)) return plain;
   double largest = std::max(std::abs(minimum(a)), std::abs(maximum(a)));
   if (largest == 0 || !std::isfinite(largest)) return plain;
   return largest * length([largest](double x) { return (x / largest) * (x / largest); });
