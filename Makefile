@@ -33,9 +33,8 @@ examples: all
 	  $(MPIRUN) $(BUILD)/kbcd examples/$$example $(if $(FULL),--full) || exit 1; \
 	done
 
-# Two more at a time than there are cores: much of a test is waiting, for starts and for other ranks.
 test: all
-	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(($$(nproc) + 2))
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc)
 
 # Longer tests; `make test` has a short share of each.
 RUNS     ?= 1000000

@@ -1,5 +1,5 @@
 -- ranks: 1
--- long
+-- alone
 -- --limit-seconds, --limit-memory and --limit-disk against hostile code, with and without --sandbox; and a kernel without
 -- what the sandbox needs.
 

@@ -1,4 +1,5 @@
 -- ranks: 1 2
+-- alone
 -- A block of 1 GB under a budget of 200 MB: the products of a streamed block stay near the budget, and are right. Runs that
 -- keep their blocks, one after the other: each has the memory of the one before.
 

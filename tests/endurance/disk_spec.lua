@@ -1,4 +1,5 @@
 -- ranks: 1
+-- alone
 -- A full disk, a folder that cannot be written, an input that vanished, a job that does not fit into memory: an error that
 -- says so, nothing half-written, and what was there before as it was.
 

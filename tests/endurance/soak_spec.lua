@@ -1,5 +1,5 @@
 -- ranks: 1 2
--- long
+-- alone
 -- Epochs of all methods for KBCD_SOAK seconds (default: 4): blocks kept and streamed, test rows, checkpoints, models
 -- written and read. Resident memory must stay flat: once the first half of the time is over, it grows by no more than
 -- the 2% and 4 MB that the allocator's own habits take, and matrices are as many as before.

@@ -1,5 +1,5 @@
 -- ranks: 1
--- long
+-- alone
 -- The prompt at a terminal, through a pseudo-terminal (Python's pty): keys, signals, completion, values that cannot be shown.
 -- A few of the random sessions that `make prompt` runs.
 
