@@ -63,6 +63,7 @@ void bcast(const Matrix& matrix, int root) {
   require(root >= 0 && root < size(), "bcast: a rank in 0..{} expected, got {}", size() - 1, root);
   require_numbers({matrix});
   Collective here("bcast", [&] { return fmt::format("{} from rank {}", shapes({matrix}), root); });
+  if (size() == 1) return;
   dispatch(matrix.dtype(), [&]<class T>() {
     auto packed = pack<T>({matrix});
     if (rank() == root) count_sent(sizeof(T) * static_cast<double>(matrix.size()));
@@ -75,6 +76,7 @@ void bcast(const Matrix& matrix, int root) {
 
 void bcast(std::string& text, int root) {
   Collective here("bcast", [&] { return fmt::format("a text from rank {}", root); });
+  if (size() == 1) return;
   Int length = text.size();
   MPI_Bcast(&length, 1, MPI_INT64_T, root, MPI_COMM_WORLD);
   text.resize(length);
@@ -84,6 +86,7 @@ void bcast(std::string& text, int root) {
 }
 
 void bcast_idle(std::string& text, int root) {
+  if (size() == 1) return;
   Int length = text.size();
   MPI_Request request;
   MPI_Ibcast(&length, 1, MPI_INT64_T, root, MPI_COMM_WORLD, &request);
@@ -101,6 +104,7 @@ std::vector<std::string> allgather(const std::string& text) {
 
 std::vector<std::string> alltoall(const std::vector<std::string>& texts) {
   Collective call("alltoall");
+  if (size() == 1) return texts;
   std::vector<Int> there(size()), here(size());
   for (int r = 0; r < size(); ++r) {
     there[r] = static_cast<Int>(texts[r].size());
@@ -130,6 +134,7 @@ Matrix allgather(const Matrix& rows) {
   Timer timer("gather");
   require_numbers({rows});
   Collective here("gather", [&] { return fmt::format("rows of {} {}", rows.cols(), name(rows.dtype())); });
+  if (size() == 1) return rows.to(rows.dtype());
   // Every rank's rows, columns and type, so that all of them see a difference.
   constexpr int facts = 3;
   Int mine[facts] = {rows.rows(), rows.cols(), static_cast<Int>(rows.dtype())};
