@@ -273,4 +273,11 @@ void SparseKernelPanels::panel(Rows rows, View<T> out) const {
   if (kernel_->main_thread_only()) kernel_->kappa(out);
 }
 
+void SparseKernelPanels::compute(Rows rows, View<float> out) const {
+  panel(rows, out);
+}
+void SparseKernelPanels::compute(Rows rows, View<double> out) const {
+  panel(rows, out);
+}
+
 }  // namespace kbcd

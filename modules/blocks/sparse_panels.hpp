@@ -43,8 +43,8 @@ class SparseKernelPanels : public PanelSource {
   }
   Matrix unscaled_times(const Matrix& d) const override;
   Matrix unscaled_t_times(const Matrix& a) const override;
-  void compute(Rows rows, View<float> out) const override { panel(rows, out); }
-  void compute(Rows rows, View<double> out) const override { panel(rows, out); }
+  void compute(Rows rows, View<float> out) const override;
+  void compute(Rows rows, View<double> out) const override;
 
  private:
   template <class T>
