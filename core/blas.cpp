@@ -295,20 +295,17 @@ std::string cpu_kernel() {
   return openblas_get_corename();
 }
 
-// OpenBLAS falls back to the kernels of a 2004 CPU on a model that is newer than itself: a fifth of the
-// speed.
-std::string better_kernel() {
+// OpenBLAS chooses by the model of the CPU, and falls back to the kernels of a 2004 CPU (a fifth of the speed), or to
+// those without AVX-512, on a model that is newer than itself. This chooses by what the CPU can do, before any library
+// has started.
+std::string best_kernel() {
 #ifdef __x86_64__
-  auto is_one_of = [chosen = cpu_kernel()](std::initializer_list<const char*> names) {
-    return std::find(names.begin(), names.end(), chosen) != names.end();
-  };
-  if (!is_one_of({"Prescott", "Core2", "Nehalem", "Generic", "generic", "Haswell", "Zen"})) return "";
   __builtin_cpu_init();
   bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   if (avx512) return "SkylakeX";
-  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (avx2 && !is_one_of({"Haswell", "Zen"})) return "Haswell";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return __builtin_cpu_is("amd") ? "Zen" : "Haswell";
 #endif
   return "";
 }

@@ -51,9 +51,9 @@ Svd svd(const Matrix& a);
 void set_threads(int threads);
 // Starts the threads and has OpenBLAS allocate its buffers, which could fail later (limits.hpp, confine.hpp).
 void start_threads();
-std::string version();        // "0.3.21"
-std::string cpu_kernel();     // the micro-kernel that OpenBLAS chose for this CPU
-std::string better_kernel();  // a faster one that this CPU can run, if an old OpenBLAS did not know the CPU; else ""
-bool uses_openmp();           // whether its threads are those of our own loops
+std::string version();      // "0.3.21"
+std::string cpu_kernel();   // the micro-kernel that OpenBLAS chose for this CPU
+std::string best_kernel();  // the fastest that OpenBLAS has for what this CPU can do; empty: let it choose
+bool uses_openmp();         // whether its threads are those of our own loops
 
 }  // namespace kbcd::blas

@@ -21,6 +21,7 @@ namespace kbcd::comm {
 namespace {
 
 int this_rank = 0, rank_count = 1, ranks_of_node = 1;
+bool uses_mpi = false;
 MPI_Win board_window = MPI_WIN_NULL;
 board::Slot* slots = nullptr;  // of the ranks of this machine; the first one's `failures` counts those of all
 
@@ -34,12 +35,31 @@ void act_last() {
   if (auto act = last_act.exchange(nullptr)) act();
 }
 
+// Whether a launcher (mpirun, srun, those of other MPIs) started this process. Alone, it needs no MPI, whose start and
+// end take longer than those of everything else.
+bool was_launched() {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMIX_RANK") || std::getenv("PMI_RANK") ||
+         std::getenv("PMI_FD");
+}
+
+void end_job(const std::string& message, int status) {
+  abort("kbcd: " + message, status);
+}
+
 void finish() {
   board::stop();
   slots = nullptr;
+  if (!uses_mpi) return;
   MPI_Comm_free(&comparisons);
   MPI_Win_free(&board_window);
   MPI_Finalize();
+}
+
+board::Slot* new_slot(void* place) {
+  auto slot = new (place) board::Slot;
+  slot->rank = this_rank;
+  slot->pid = getpid();
+  return slot;
 }
 
 // A slot in the memory that the ranks of this machine share, and the thread that watches over them.
@@ -49,38 +69,40 @@ void start_board() {
   MPI_Comm_size(node, &ranks_of_node);
   int node_rank = 0, unit = sizeof(board::Slot);
   MPI_Comm_rank(node, &node_rank);
-  board::Slot* own = nullptr;
+  void* own = nullptr;
   MPI_Aint bytes = sizeof(board::Slot);
   MPI_Win_allocate_shared(bytes, unit, MPI_INFO_NULL, node, &own, &board_window);
-  new (own) board::Slot;
-  own->rank = this_rank;
-  own->pid = getpid();
+  new_slot(own);
   MPI_Win_shared_query(board_window, 0, &bytes, &unit, &slots);
   MPI_Barrier(node);
   MPI_Comm_free(&node);
-  board::start(slots, ranks_of_node, node_rank,
-               [](const std::string& message, int status) { abort("kbcd: " + message, status); });
+  board::start(slots, ranks_of_node, node_rank, end_job);
+}
+
+void start_board_alone() {
+  alignas(board::Slot) static char own[sizeof(board::Slot)];
+  slots = new_slot(own);
+  board::start(slots, 1, 0, end_job);
 }
 
 }  // namespace
 
 Session::Session(int* argc, char*** argv, bool isolated) {
+  if (!was_launched()) {
+    start_board_alone();
+    return;
+  }
   if (isolated) {
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 1);
     // The memory that ranks share is a file, which MPI removes at the end: not in /dev/shm, where others have theirs.
     if (!job_folder().empty()) setenv("OMPI_MCA_btl_vader_backing_directory", job_folder().c_str(), 1);
   }
-  // Alone, without mpirun, there is no need for Open MPI's daemon, nor for its folder: all programs that run alone
-  // would share it, and one that ends removes it from under one that begins.
-  const char *ranks = std::getenv("OMPI_COMM_WORLD_SIZE"), *local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  if (!ranks) {
-    setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
-    setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
-  }
   // On one machine, no drivers of networks are loaded: some of them measure the clock for 0.2 s.
-  if (!ranks || (local && std::string_view(ranks) == local)) setenv("OMPI_MCA_pml", "ob1", 0);
+  const char *ranks = std::getenv("OMPI_COMM_WORLD_SIZE"), *local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  if (ranks && local && std::string_view(ranks) == local) setenv("OMPI_MCA_pml", "ob1", 0);
   int provided = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  uses_mpi = true;
   MPI_Comm_rank(MPI_COMM_WORLD, &this_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
   MPI_Comm_dup(MPI_COMM_WORLD, &comparisons);
@@ -185,10 +207,11 @@ void together(const std::function<void()>& f) {
 void barrier() {
   Timer timer("barrier");
   Collective here("barrier");
-  MPI_Barrier(MPI_COMM_WORLD);
+  if (size() > 1) MPI_Barrier(MPI_COMM_WORLD);
 }
 
 bool barrier_within(double seconds) {
+  if (size() == 1) return true;
   MPI_Request request;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
   auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -248,6 +271,7 @@ void end_now(const std::string& message, int status) {
 }
 
 void connect_all() {
+  if (size() == 1) return;
   // The k-th neighbour of every rank at a time; large enough that MPI also sets up what it needs for large messages.
   constexpr int count = 1 << 20;
   std::vector<char> to(count), from(count);

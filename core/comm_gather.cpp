@@ -77,6 +77,7 @@ void bcast(const std::vector<Matrix>& matrices, int root) {
     return;
   }
   Collective here("bcast", details);
+  if (size() == 1) return;
   auto send = [&]<class T>() {
     auto packed = pack<T>(matrices);
     Int count = static_cast<Int>(packed.size());
@@ -97,6 +98,7 @@ void bcast(std::string& text, int root) {
     text = parcel.all[root].substr(1);
     return;
   }
+  if (size() == 1) return;
   Int length = text.size();
   MPI_Bcast(&length, 1, MPI_INT64_T, root, MPI_COMM_WORLD);
   text.resize(length);
@@ -106,6 +108,7 @@ void bcast(std::string& text, int root) {
 }
 
 void bcast_idle(std::string& text, int root) {
+  if (size() == 1) return;
   Int length = text.size();
   MPI_Request request;
   MPI_Ibcast(&length, 1, MPI_INT64_T, root, MPI_COMM_WORLD, &request);
@@ -132,6 +135,7 @@ std::vector<std::string> allgather(const std::string& text) {
 
 std::vector<std::string> alltoall(const std::vector<std::string>& texts) {
   Collective call("alltoall");
+  if (size() == 1) return texts;
   std::vector<Int> there(size()), here(size());
   for (int r = 0; r < size(); ++r) {
     there[r] = static_cast<Int>(texts[r].size());
@@ -161,6 +165,7 @@ Matrix allgather(const Matrix& rows) {
   Timer timer("gather");
   require_numbers({rows});
   Collective here("gather", [&] { return fmt::format("rows of {} {}", rows.cols(), name(rows.dtype())); });
+  if (size() == 1) return rows.to(rows.dtype());
   // Every rank's rows, columns and type, so that all of them see a difference.
   constexpr int facts = 3;
   Int mine[facts] = {rows.rows(), rows.cols(), static_cast<Int>(rows.dtype())};

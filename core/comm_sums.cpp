@@ -92,6 +92,7 @@ double allreduce(double value, Reduction how) {
     return total;
   }
   Collective here(operation, details);
+  if (size() == 1) return value;
   MPI_Op op = sum ? MPI_SUM : min ? MPI_MIN : MPI_MAX;
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
   return value;
@@ -153,6 +154,7 @@ struct Request::State {
 Request::Request(std::vector<Matrix> matrices) : state_(std::make_unique<State>()) {
   require_numbers(matrices);
   Collective here("iallreduce", [&] { return shapes(matrices); });
+  if (size() == 1) return;
   state_->f32 = pack<float>(matrices);  // nothing may fail once MPI has a buffer
   state_->f64 = pack<double>(matrices);
   state_->matrices = std::move(matrices);

@@ -37,6 +37,8 @@ class Random {
 
  private:
   std::array<std::uint64_t, 2> pair(std::uint64_t row, std::uint32_t number) const;  // bits 2 number and 2 number + 1
+  template <std::size_t many>
+  void pairs(std::uint64_t row, std::uint32_t number, std::uint64_t (&one)[many], std::uint64_t (&other)[many]) const;
 
   std::uint32_t key_[2];
 };

@@ -6,7 +6,7 @@
 local kbcd = require "kbcd"
 local types = kbcd.argument_types
 
-local groups = { "peaks", "blocks", "gram", "epochs", "kept", "lambdas", "solvers", "losses", "ranks", "plugin",
+local groups = { "start", "peaks", "blocks", "gram", "epochs", "kept", "lambdas", "solvers", "losses", "ranks", "plugin",
   "checkpoint", "predict", "timit", "vision", "hashing" }
 local known = table.concat(groups, ", ")
 

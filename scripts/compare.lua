@@ -12,6 +12,7 @@ local log_details = require "kbcd.reports.log_details"
 
 local parser = kbcd.arguments("compare", "Runs methods on the same data and draws the paper's pictures of them.")
 arguments.add_data(parser)
+arguments.add_follow(parser)
 parser:option("-o --output", "Folder for the logs and the page, report.html.", "compare")
 parser:option("--title", "Title of the page.", "kbcd compare")
 arguments.add_methods(parser)
@@ -66,11 +67,12 @@ local function run(data, algorithm, p)
   local s = kbcd.choices(o, data, algorithm, given)
   local label = algorithm.title .. (p and (", p = %d"):format(p) or "")
   local path, last, details = log_path(algorithm.name, p), nil, log_details()
-  s.log = path
+  s.log, s.follow = path, o.follow
   for step in kbcd.progress(kbcd.fit(data, s)) do
     last = step
     details.step(step)
   end
+  kbcd.fit.score_test(data, s, last)
   local best = kbcd.scoring.best(last.own_error or last.held_out_error or last.test_error)
   local least, scores = last.test_error[best], last.held_out_scores
   if data.task == "classify" and scores and not last.model.loss.probabilities then  -- as train does

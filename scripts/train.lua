@@ -27,6 +27,7 @@ parser:option("--start", "A model file to start from: its coefficients at the ro
 parser:option("--with", "A Lua file that returns the kernel or feature map of --start, where that is written in Lua.")
   :argname("FILE")
 parser:option("--model", "The file to write (model.h5, if there is none yet)."):argname("FILE")
+arguments.add_follow(parser)
 parser:option("--log", "Write a line of JSON a block to this file."):argname("FILE")
 parser:flag("--resume", "Resume from MODEL.checkpoint, of a run that was stopped, if it is there; and write it.")
 parser:option("--checkpoint-every", "Write MODEL.checkpoint every so many seconds (60 with --resume, else never).", nil,
@@ -64,7 +65,7 @@ local function open_checkpoint(data)
   if data.held and data.held ~= data.test then read["held-out x"], read["held-out y"] = data.held.X, data.held.y end
   local checkpoint = kbcd.checkpoint(o.model .. ".checkpoint", {
     every = o.checkpoint_every, every_blocks = o.checkpoint_blocks, resume = o.resume or false, data = read,
-    settings = { task = data.task, preprocess = o.preprocess } })
+    settings = { task = data.task, preprocess = o.preprocess, follow = o.follow } })
   local saved = checkpoint.saved_settings or {}  -- a run that resumes keeps what was chosen
   o.b = o.b or tonumber(saved.b)
   local width = arguments.flags.has_kernel and kernel_flags.width(o)
@@ -109,6 +110,9 @@ local function describe(say, data, s, found, notes)
     test and held and ("%d rows held out to choose by, %d rows to test, which choose nothing"):format(held.X.n, test.X.n)
       or held and ("%d rows held out"):format(held.X.n) or test and ("%d rows to test"):format(test.X.n)
       or "no rows to test")
+  if test and o.follow and o.follow < test.X.n then
+    say("the test error of epochs is that of %d of the %d rows to test; all are scored at the end", o.follow, test.X.n)
+  end
   if data.task_reason then say("%s", data.task_reason) end
   if found then
     if found.spreads then say("%s", found.spreads) end
@@ -246,7 +250,7 @@ local function main()
     local width = s.kernel and kernel_flags.has_width(o)
     checkpoint.settings.width = width and s.kernel.params[width]
   end
-  s.start, s.log = start, o.log
+  s.start, s.log, s.follow = start, o.log, o.follow
   describe(say, data, s, found, notes)
 
   kbcd.timers.reset()
@@ -266,6 +270,7 @@ local function main()
     place = o.lambda and best or 1
     say("fitted to all %d rows again, %d of which were held out to choose", of.X.n, held.X.n)
   end
+  kbcd.fit.score_test(of, s, final)
   local seen, rows = (held or j.left_out) and j.scores or nil, held and "held-out" or "leave-one-out"
   if test and final.test_scores then
     details.write(o.log, data, final.model, place, final.test_scores[place], test, "test")

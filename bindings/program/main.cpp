@@ -150,19 +150,6 @@ void set_threads(const CommandLine& line) {
                comm::node_size(), threads, machine);
 }
 
-// OpenBLAS chooses its kernels, and OpenMP how long a thread spins for work, when they are loaded: a better choice
-// needs a restart of the program. Threads that spin for long slow down others where cores are shared.
-void restart_with_better_choices(char** argv) {
-  constexpr const char *kernel = "OPENBLAS_CORETYPE", *spins = "GOMP_SPINCOUNT", *policy = "OMP_WAIT_POLICY";
-  std::string better = blas::better_kernel();
-  bool choose_kernel = !better.empty() && !std::getenv(kernel),
-       choose_spins = !std::getenv(spins) && !std::getenv(policy);
-  if (!choose_kernel && !choose_spins) return;
-  if (choose_kernel) setenv(kernel, better.c_str(), 1);
-  if (choose_spins) setenv(spins, "20000", 1);
-  execv("/proc/self/exe", argv);
-}
-
 // What the shell left open is not the script's; the launcher's connection (PMI_FD) is MPI's.
 void close_inherited() {
   const char* text = std::getenv("PMI_FD");
@@ -257,7 +244,6 @@ void run(const CommandLine& line) {
 
 int main(int argc, char** argv) {
   using namespace kbcd;
-  restart_with_better_choices(argv);
   pthread_setname_np(pthread_self(), "kbcd");  // in ps and top, where the restart left "exe"
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is an error like a full disk, not a crash
   CommandLine line;

@@ -236,8 +236,8 @@ FeaturePanels::FeaturePanels(DataSet x, std::optional<Index> rows, std::shared_p
                              const Index& features)
     : PanelSource(std::move(x), std::move(rows)), map_(std::move(map)), cols_(features.size()) {
   features.require_within("RandomFeaturesBlock", map_->p());
-  block_ = map_->block(features, data().d(), dtype());
-  if (data().sparse()) block_->prepare_sparse(longest_row(data().csr()));
+  block_ = data().sparse() ? map_->sparse_block(features, data().d(), dtype(), longest_row(data().csr()))
+                           : map_->block(features, data().d(), dtype());
 }
 
 }  // namespace kbcd

@@ -2,13 +2,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace kbcd {
 namespace {
 
-// A distance below so much of what both rows have has too few digits left; the sums are f64 in either case.
+// A distance below so much of what both rows have has too few digits left, where the sums are f64.
 template <class T>
 constexpr double lost_digits = std::is_same_v<T, float> ? 1e-6 : 1e-3;
+// The same where the sums of so many entries are f32: rounding grows with their square root.
+double lost_in_f32(Int entries) {
+  return 2e-2 * std::sqrt(std::max(1.0, static_cast<double>(entries) / 64));
+}
+constexpr Int most_in_f32 = 4096;  // entries of a row; more are summed in f64
+constexpr Int few = 8;             // distances of a strip that are computed entry by entry rather than all in f64
+
+// What |x| and |c| share of a column: the smaller of the two where the signs are the same. c: a number or a vector.
+template <class T, class C>
+[[gnu::always_inline]] inline C shared(T x, C c) {
+  C zero{}, size = zero + (x < 0 ? -x : x), same = x < 0 ? -c : c, least = same < size ? same : size;
+  return least > zero ? least : zero;
+}
+
+// Places of the numbers in ascending order, equal ones in the order given: by their lower and then their upper 16 bits.
+std::vector<std::int32_t> ascending(const std::vector<std::int32_t>& numbers) {
+  std::vector<std::int32_t> order(numbers.size()), before(numbers.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (int shift : {0, 16}) {
+    std::vector<Int> next((1 << 16) + 1);
+    auto digit = [&](std::int32_t at) { return numbers[at] >> shift & 0xffff; };
+    for (std::int32_t at : order) ++next[digit(at) + 1];
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    std::swap(order, before);
+    for (std::int32_t at : before) order[next[digit(at)]++] = at;
+  }
+  return order;
+}
 
 // ‖x − c‖² or ‖x − c‖₁ entry by entry.
 template <class T>
@@ -31,6 +60,7 @@ double distance(Metric metric, const Csr& a, Int i, const Csr& b, Int j) {
 struct Length {
   double largest = 1, rest = 1;
 
+  Length() = default;
   template <class T>
   Length(const T* values, Int count) {
     double most = 0, squares = 0;
@@ -49,44 +79,70 @@ SparseKernelPanels::SparseKernelPanels(DataSet x, std::optional<Index> rows, std
     : PanelSource(std::move(x), std::move(rows)), kernel_(std::move(kernel)), centers_(centers.to(dtype())) {
   require(centers_.cols == data().d(), "KernelBlock: centres of {} columns expected as in X, got {}", data().d(),
           centers_.cols);
-  Int nnz = centers_.nnz();
-  struct Entry {
-    std::int32_t column, center;
-    Int at;
-  };
-  std::vector<Entry> entries(nnz);
-  for (Int i = 0; i < centers_.rows; ++i)
-    for (Int e = centers_.starts[i]; e < centers_.starts[i + 1]; ++e)
-      entries[e] = {centers_.columns[e], static_cast<std::int32_t>(i), e};
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return a.column != b.column ? a.column < b.column : a.center < b.center;
-  });
-  who_.resize(nnz);
-  values_ = Matrix(1, nnz, dtype());
-  std::vector<std::int32_t> used;
-  for (Int e = 0; e < nnz; ++e) {
-    if (used.empty() || used.back() != entries[e].column) {
-      used.push_back(entries[e].column);
-      starts_.push_back(e);
-    }
-    who_[e] = entries[e].center;
-  }
-  starts_.push_back(nnz);
-  used_ = ColumnPlaces(std::move(used));
+  index_columns();
   dispatch(dtype(), [&]<class T>() {
     const T* from = centers_.values.view<T>().data;
     T* to = values_.view<T>().data;
-    for (Int e = 0; e < nnz; ++e) to[e] = from[entries[e].at];
     if (kernel_->metric() == Metric::cosine) {
       std::vector<Length> lengths;
       for (Int i = 0; i < centers_.rows; ++i)
         lengths.emplace_back(from + centers_.starts[i], centers_.starts[i + 1] - centers_.starts[i]);
-      for (Int e = 0; e < nnz; ++e) to[e] = static_cast<T>(lengths[who_[e]].divide(to[e]));
+      for (Int e = 0; e < centers_.nnz(); ++e) to[e] = static_cast<T>(lengths[who_[e]].divide(to[e]));
     } else if (kernel_->metric() != Metric::dot) {
       own_.resize(centers_.rows);
       for (Int i = 0; i < centers_.rows; ++i) own_[i] = own_part<T>(centers_, i);
     }
+    make_strips<T>();
   });
+}
+
+void SparseKernelPanels::index_columns() {
+  Int nnz = centers_.nnz();
+  std::vector<std::int32_t> order = ascending(centers_.columns), center(nnz), used;
+  for (Int i = 0; i < centers_.rows; ++i)
+    std::fill(center.begin() + centers_.starts[i], center.begin() + centers_.starts[i + 1], i);
+  who_.resize(nnz);
+  values_ = Matrix(1, nnz, dtype());
+  dispatch(dtype(), [&]<class T>() {
+    const T* from = centers_.values.view<T>().data;
+    T* to = values_.view<T>().data;
+    for (Int e = 0; e < nnz; ++e) {
+      std::int32_t at = order[e];
+      if (used.empty() || used.back() != centers_.columns[at]) {
+        used.push_back(centers_.columns[at]);
+        starts_.push_back(e);
+      }
+      who_[e] = center[at];
+      to[e] = from[at];
+    }
+  });
+  starts_.push_back(nnz);
+  used_ = ColumnPlaces(std::move(used));
+}
+
+// A column is worth a line of strips where its entries would take longer one by one: from one in two vectors. The most
+// frequent ones stay in cache.
+template <class T>
+void SparseKernelPanels::make_strips() {
+  constexpr Int most = (1 << 20) / (Strips<T>::width * sizeof(T));
+  auto centers_with = [&](Int u) { return starts_[u + 1] - starts_[u]; };
+  std::vector<Int> frequent;
+  for (Int u = 0; u < used_.size(); ++u)
+    if (centers_with(u) * 2 * Strips<T>::lanes >= centers_.rows) frequent.push_back(u);
+  std::sort(frequent.begin(), frequent.end(), [&](Int a, Int b) {
+    return centers_with(a) != centers_with(b) ? centers_with(a) > centers_with(b) : a < b;
+  });
+  if (static_cast<Int>(frequent.size()) > most) frequent.resize(most);
+  Strips<T> strips(frequent.size(), centers_.rows);
+  const T* values = values_.view<T>().data;
+  line_of_.assign(used_.size(), -1);
+  for (Int line = 0; line < strips.lines(); ++line) {
+    Int u = frequent[line];
+    line_of_[u] = static_cast<std::int32_t>(line);
+    for (Int f = starts_[u]; f < starts_[u + 1]; ++f)
+      strips.line(who_[f] / strips.width, line)[who_[f] % strips.width] = values[f];
+  }
+  strips_ = std::move(strips);
 }
 
 template <class T>
@@ -98,126 +154,130 @@ double SparseKernelPanels::own_part(const Csr& csr, Int row) const {
   return require_length(sum, dtype());
 }
 
-// sums[c]: over the columns that the row and centre c share. What |x| and |c| share of a column is the smaller of the
-// two where the signs are the same.
-template <class T>
-void SparseKernelPanels::add_shared_columns(Int row, double* sums) const {
+// visit(value, u) for the entries of the row in used columns; its values are those of length 1 (cosine).
+template <class T, class Visit>
+void SparseKernelPanels::each_shared(Int row, Visit&& visit) const {
   auto& x = data().csr();
-  const T *values = x.values.view<T>().data, *others = values_.view<T>().data;
-  Metric metric = kernel_->metric();
+  const T* values = x.values.view<T>().data;
   Int begin = x.starts[row], end = x.starts[row + 1];
-  auto each_shared = [&](auto&& f) {
-    for (Int e = begin; e < end; ++e)
-      if (Int u = used_.find(x.columns[e]); u >= 0) f(double(values[e]), starts_[u], starts_[u + 1]);
-  };
-  auto add_products = [&](double value, Int first, Int last) {
-    for (Int f = first; f < last; ++f) sums[who_[f]] += value * double(others[f]);
-  };
-  if (metric == Metric::manhattan) {
-    each_shared([&](double value, Int first, Int last) {
-      double size = std::abs(value), sign = value < 0 ? -1 : 1;
-      for (Int f = first; f < last; ++f) sums[who_[f]] += std::max(0.0, std::min(size, sign * double(others[f])));
-    });
-  } else if (metric == Metric::cosine) {
-    auto [largest, rest] = Length(values + begin, end - begin);
-    each_shared([&, largest = largest, rest = rest](double value, Int first, Int last) {
-      add_products(value / largest / rest, first, last);
-    });
-  } else {
-    each_shared(add_products);
+  Length length;
+  if (kernel_->metric() == Metric::cosine) length = Length(values + begin, end - begin);
+  for (Int e = begin; e < end; ++e)
+    if (Int u = used_.find(x.columns[e]); u >= 0) visit(length.divide(double(values[e])), u);
+}
+
+// sums[c]: over the columns that the row and centre c share and that have no line of strips.
+template <class T>
+void SparseKernelPanels::add_rare_columns(Int row, T* sums, FrequentEntries<T>& frequent) const {
+  const T* others = values_.view<T>().data;
+  bool manhattan = kernel_->metric() == Metric::manhattan;
+  each_shared<T>(row, [&](double exact, Int u) {
+    T value = static_cast<T>(exact);
+    if (line_of_[u] >= 0) {
+      frequent.lines.push_back(line_of_[u]);
+      frequent.values.push_back(value);
+    } else if (manhattan) {
+      for (Int f = starts_[u]; f < starts_[u + 1]; ++f) sums[who_[f]] += shared(value, others[f]);
+    } else {
+      for (Int f = starts_[u]; f < starts_[u + 1]; ++f) sums[who_[f]] += value * others[f];
+    }
+  });
+  frequent.starts.push_back(static_cast<Int>(frequent.lines.size()));
+}
+
+// The distances of a row to the centres of a strip from their sums; false where so many have lost their digits that the
+// row is better computed in f64.
+template <class T>
+bool SparseKernelPanels::finish(Int row, double own, Int strip, const T* sums, View<T> line) const {
+  constexpr bool narrow = std::is_same_v<T, float>;
+  auto& x = data().csr();
+  Int first = strip * Strips<T>::width, entries = x.starts[row + 1] - x.starts[row], count = 0;
+  const double* others = own_.data() + first;
+  double least = narrow ? lost_in_f32(entries) : lost_digits<double>;
+  auto lost = [=](Int j) { return own + others[j] - 2 * double(sums[j]) < least * (own + others[j]); };
+  T* to = line.data;
+#pragma omp simd reduction(+ : count)
+  for (Int j = 0; j < line.cols; ++j) {
+    to[j] = static_cast<T>(own + others[j] - 2 * double(sums[j]));
+    count += lost(j);
+  }
+  if (count == 0) return true;
+  if (narrow && count > few) return false;
+  for (Int j = 0; j < line.cols; ++j)
+    if (lost(j)) to[j] = static_cast<T>(distance<T>(kernel_->metric(), x, row, centers_, first + j));
+  return true;
+}
+
+template <class T>
+void SparseKernelPanels::row_in_f64(Int row, View<T> line) const {
+  Metric metric = kernel_->metric();
+  thread_local std::vector<double> sums;
+  sums.assign(line.cols, 0);
+  const T* others = values_.view<T>().data;
+  each_shared<T>(row, [&](double value, Int u) {
+    for (Int f = starts_[u]; f < starts_[u + 1]; ++f)
+      sums[who_[f]] += metric == Metric::manhattan ? shared(value, double(others[f])) : value * double(others[f]);
+  });
+  bool is_distance = !own_.empty();
+  double own = is_distance ? own_part<T>(data().csr(), row) : 0;
+  for (Int j = 0; j < line.cols; ++j) {
+    double sizes = is_distance ? own + own_[j] : 0, value = is_distance ? sizes - 2 * sums[j] : sums[j];
+    bool lost = is_distance && value < lost_digits<T> * sizes;
+    line.data[j] = static_cast<T>(lost ? distance<T>(metric, data().csr(), row, centers_, j) : value);
   }
 }
 
 template <class T>
 void SparseKernelPanels::panel(Rows rows, View<T> out) const {
-  Metric metric = kernel_->metric();
-  thread_local std::vector<double> scratch;
-  scratch.resize(out.cols);
-  double* sums = scratch.data();
-  const double* others = own_.data();
+  auto& x = data().csr();
+  auto& strips = std::get<Strips<T>>(strips_);
+  using Vector = typename Strips<T>::Vector;
+  bool manhattan = kernel_->metric() == Metric::manhattan;
+  thread_local FrequentEntries<T> frequent;
+  frequent.lines.clear(), frequent.values.clear(), frequent.starts.assign(1, 0);
+  std::vector<double> own(out.rows);
+  std::vector<char> in_f64(out.rows);
   for (Int i = 0; i < out.rows; ++i) {
-    T* line = out.line(i);
-    std::fill_n(sums, out.cols, 0.0);
-    add_shared_columns<T>(rows[i], sums);
-    if (metric == Metric::dot || metric == Metric::cosine) {
-      for (Int j = 0; j < out.cols; ++j) line[j] = static_cast<T>(sums[j]);
-    } else {
-      double own = own_part<T>(data().csr(), rows[i]);
-      auto lost = [=](Int j) { return own + others[j] - 2 * sums[j] < lost_digits<T> * (own + others[j]); };
-      bool some = false;
-#pragma omp simd reduction(| : some)
-      for (Int j = 0; j < out.cols; ++j) {
-        line[j] = static_cast<T>(own + others[j] - 2 * sums[j]);
-        some = some | lost(j);
-      }
-      for (Int j = 0; some && j < out.cols; ++j)
-        if (lost(j)) line[j] = static_cast<T>(distance<T>(metric, data().csr(), rows[i], centers_, j));
+    std::fill_n(out.line(i), out.cols, T(0));
+    add_rare_columns<T>(rows[i], out.line(i), frequent);
+    in_f64[i] = std::is_same_v<T, float> && x.starts[rows[i] + 1] - x.starts[rows[i]] > most_in_f32;
+    if (!own_.empty()) own[i] = own_part<T>(x, rows[i]);
+  }
+  auto apply = [&](View<T> values) {  // while they are in cache
+    if (!kernel_->main_thread_only()) kernel_->kappa(values);
+  };
+  for (Int strip = 0; strip < strips.count(); ++strip)
+    for (Int i = 0; i < out.rows; ++i) {
+      if (in_f64[i]) continue;
+      View<T> line = out.rows_from(i, 1).cols_from(strip * strips.width, strips.columns(strip));
+      T sums[Strips<T>::width] = {};
+      std::copy_n(line.data, line.cols, sums);
+      Int begin = frequent.starts[i], entries = frequent.starts[i + 1] - begin;
+      const std::int32_t* lines = frequent.lines.data() + begin;
+      const T* values = frequent.values.data() + begin;
+      if (manhattan)
+        strips.add(strip, lines, values, entries, sums, [](T value, Vector line) { return shared(value, line); });
+      else
+        strips.add_products(strip, lines, values, entries, sums);
+      if (own_.empty())
+        std::copy_n(sums, line.cols, line.data);
+      else if (!finish(rows[i], own[i], strip, sums, line))
+        in_f64[i] = true;
+      if (!in_f64[i]) apply(line);
     }
-    if (!kernel_->main_thread_only()) kernel_->kappa(out.rows_from(i, 1));  // while the line is in cache
+  for (Int i = 0; i < out.rows; ++i) {
+    if (!in_f64[i]) continue;
+    row_in_f64(rows[i], out.rows_from(i, 1));
+    apply(out.rows_from(i, 1));
   }
   if (kernel_->main_thread_only()) kernel_->kappa(out);
 }
 
-bool SparseKernelPanels::factors(Int k) const {
-  auto& x = data().csr();
-  double entries =
-      static_cast<double>(x.nnz()) * static_cast<double>(rows()) / static_cast<double>(std::max<Int>(1, x.rows));
-  return kernel_->is_linear() && (entries + static_cast<double>(centers_.nnz())) * static_cast<double>(k) <
-                                     static_cast<double>(rows()) * static_cast<double>(cols());
+void SparseKernelPanels::compute(Rows rows, View<float> out) const {
+  panel(rows, out);
 }
-
-// X (Cᵀd): first the sums over the centres that have a column, for every column that is used.
-Matrix SparseKernelPanels::unscaled_times(const Matrix& d) const {
-  Matrix out = Matrix::zeros(rows(), d.cols()), right = d.contiguous(DType::f64);
-  Matrix sums = Matrix::zeros(used_.size(), d.cols());
-  auto to = out.view<double>(), from = right.view<double>(), w = sums.view<double>();
-  auto& x = data().csr();
-  Int k = d.cols();
-  auto add = [k](double* to, double factor, const double* from) {
-    for (Int c = 0; c < k; ++c) to[c] += factor * from[c];
-  };
-  dispatch(dtype(), [&]<class T>() {
-    const T *values = x.values.view<T>().data, *others = values_.view<T>().data;
-    parallel_for(w.rows, centers_.nnz() * k, [&](Int u) {
-      for (Int f = starts_[u]; f < starts_[u + 1]; ++f) add(w.line(u), others[f], from.line(who_[f]));
-    });
-    parallel_for(to.rows, x.nnz() * k, [&](Int i) {
-      Int row = local_row(i);
-      for (Int e = x.starts[row]; e < x.starts[row + 1]; ++e)
-        if (Int u = used_.find(x.columns[e]); u >= 0) add(to.line(i), values[e], w.line(u));
-    });
-  });
-  return out;
-}
-
-// C (Xᵀa): each thread sums over its share of the rows.
-Matrix SparseKernelPanels::unscaled_t_times(const Matrix& a) const {
-  Int k = a.cols(), used = used_.size(), parts = std::min<Int>(thread_count(), std::max<Int>(1, rows()));
-  Matrix out = Matrix::zeros(cols(), k), right = a.contiguous(DType::f64);
-  std::vector<Matrix> sums(parts);
-  auto from = right.view<double>(), to = out.view<double>();
-  auto& x = data().csr();
-  Layout shares{rows(), static_cast<int>(parts)};
-  dispatch(dtype(), [&]<class T>() {
-    const T *values = x.values.view<T>().data, *own = centers_.values.view<T>().data;
-    parallel_for(parts, x.nnz() * k, [&](Int part) {
-      sums[part] = Matrix::zeros(used, k);
-      auto w = sums[part].view<double>();
-      Int first = shares.first(static_cast<int>(part)), count = shares.count(static_cast<int>(part));
-      for (Int i = first; i < first + count; ++i)
-        for (Int row = local_row(i), e = x.starts[row]; e < x.starts[row + 1]; ++e)
-          if (Int u = used_.find(x.columns[e]); u >= 0)
-            for (Int c = 0; c < k; ++c) w.line(u)[c] += values[e] * from.line(i)[c];
-    });
-    parallel_for(to.rows, centers_.nnz() * k * parts, [&](Int i) {
-      for (Int e = centers_.starts[i]; e < centers_.starts[i + 1]; ++e) {
-        Int u = used_.find(centers_.columns[e]);
-        for (auto& sum : sums)
-          for (Int c = 0; c < k; ++c) to.line(i)[c] += own[e] * sum.view<double>().line(u)[c];
-      }
-    });
-  });
-  return out;
+void SparseKernelPanels::compute(Rows rows, View<double> out) const {
+  panel(rows, out);
 }
 
 }  // namespace kbcd

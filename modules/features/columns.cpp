@@ -12,7 +12,6 @@ class ColumnsBlock : public FeatureBlock {
   explicit ColumnsBlock(const Index& features) : features_({features.begin(), features.end()}) {}
   void apply(View<float> x, View<float> z) const override { pick(x, z); }
   void apply(View<double> x, View<double> z) const override { pick(x, z); }
-  void prepare_sparse(double) override {}
   void apply(const Csr& x, std::span<const Int> rows, View<float> z) const override { scatter(x, rows, z); }
   void apply(const Csr& x, std::span<const Int> rows, View<double> z) const override { scatter(x, rows, z); }
 

@@ -12,6 +12,9 @@ class ColumnsMap : public FeatureMap {
   std::string name() const override { return "columns"; }
   Int p() const override { return p_; }
   std::shared_ptr<FeatureBlock> block(const Index& features, Int d, DType dtype) const override;
+  std::shared_ptr<FeatureBlock> sparse_block(const Index& features, Int d, DType dtype, double) const override {
+    return block(features, d, dtype);
+  }
 
  private:
   Int p_;

@@ -9,8 +9,8 @@
 #include "core/elementwise.hpp"
 #include "core/random.hpp"
 #include "core/tiles.hpp"
-#include "core/turns.hpp"
 #include "modules/features/long_rows.hpp"
+#include "modules/features/sparse_cosines.hpp"
 
 namespace kbcd {
 namespace {
@@ -22,11 +22,10 @@ std::vector<FeatureMapFormat>& formats() {
 
 // scale · cos(2π (omega·x + phase)): frequencies and phases are in turns.
 //
-// Angles of long rows are computed in f64: for the panels of dense rows that have such a row, or for all sparse rows.
+// Angles of long rows are computed in f64, for the panels that have such a row.
 class CosineBlock : public FeatureBlock {
  public:
-  CosineBlock(Matrix omega, Matrix phase, double scale, DType dtype)
-      : omega_(omega), phase_(phase), phase32_(phase.to(DType::f32)), dtype_(dtype), scale_(scale) {
+  CosineBlock(Matrix omega, Phases phases, DType dtype) : omega_(omega), phases_(std::move(phases)) {
     if (dtype == DType::f32) packed32_ = tiles::Columns<float>(omega.to(DType::f32).view<float>().t());
     if (dtype == DType::f64) packed64_ = tiles::Columns<double>(omega.view<double>().t());
     std::vector<double> squares(omega.rows());
@@ -41,26 +40,6 @@ class CosineBlock : public FeatureBlock {
     in_f64(x, z, [&](View<double> wide, View<double> out) { cosines(wide, out); });
   }
   void apply(View<double> x, View<double> z) const override { cosines(x, z); }
-
-  // A sparse row times omega' is a sum of columns of omega, so those must lie in one piece.
-  void prepare_sparse(double longest_row) override {
-    DType dtype = dtype_ == DType::f32 && loses_digits(typical_, longest_row) ? DType::f64 : dtype_;
-    std::size_t bytes = omega_.size() * bytes_of(dtype);
-    require(bytes <= memory::budget(),
-            "RandomFeaturesBlock: {} features of {} columns take {} MB; lower b or raise --memory", omega_.rows(),
-            omega_.cols(), bytes >> 20);
-    Int whole = (omega_.rows() + features_at_once - 1) / features_at_once * features_at_once;
-    Matrix columns = Matrix::zeros(omega_.cols(), whole + features_at_once / 2, dtype);  // not a power of two
-    columns.col_block(0, omega_.rows()).copy_from(omega_.t());
-    omega_ = columns;
-    packed32_ = {}, packed64_ = {};
-  }
-  void apply(const Csr& x, std::span<const Int> rows, View<float> z) const override {
-    dispatch(omega_.dtype(), [&]<class Sum>() { sparse_cosines<float, Sum>(x, rows, z); });
-  }
-  void apply(const Csr& x, std::span<const Int> rows, View<double> z) const override {
-    sparse_cosines<double, double>(x, rows, z);
-  }
 
  private:
   template <class T>
@@ -81,47 +60,22 @@ class CosineBlock : public FeatureBlock {
     for (Int first = 0; first < z.cols; first += columns_in_cache) {
       View<T> columns = z.cols_from(first, std::min(columns_in_cache, z.cols - first));
       tiles::multiply(rows, packed<T>(), first, columns);
-      for (Int i = 0; i < columns.rows; ++i) shift_and_cos(columns.line(i), first, columns.cols, columns.line(i));
+      for (Int i = 0; i < columns.rows; ++i) phases_.cosines(columns.line(i), first, columns.cols, columns.line(i));
     }
   }
 
-  template <class T, class Sum>
-  void sparse_cosines(const Csr& x, std::span<const Int> rows, View<T> z) const {
-    auto omega = omega_.view<Sum>();
-    const T* values = x.values.view<T>().data;
-    // Some features at a time: their part of the common columns of x stays in cache from row to row.
-    using Sums = Eigen::Array<Sum, 1, features_at_once>;
-    for (Int first = 0; first < z.cols; first += features_at_once)
-      for (Int i = 0; i < z.rows; ++i) {
-        Sums sums = Sums::Zero();
-        for (Int e = x.starts[rows[i]]; e < x.starts[rows[i] + 1]; ++e)
-          sums += Sum(values[e]) * Eigen::Map<const Sums>(omega.line(x.columns[e]) + first);
-        shift_and_cos(sums.data(), first, std::min(features_at_once, z.cols - first), z.line(i) + first);
-      }
-  }
-
-  template <class Angle, class T>
-  void shift_and_cos(const Angle* angles, Int first, Int count, T* line) const {
-    const Matrix& phases = std::is_same_v<Angle, float> ? phase32_ : phase_;
-    const Angle* phase = phases.view<Angle>().data + first;
-    Angle scale = Angle(scale_);
-    for (Int j = 0; j < count; ++j) line[j] = static_cast<T>(scale * cos_of_turns(angles[j] + phase[j]));
-  }
-
-  static constexpr Int features_at_once = 64;   // of a sparse row
   static constexpr Int columns_in_cache = 240;  // of a panel, between the product and the cosine; whole strips
-  Matrix omega_;                                // f64, a row a feature; transposed for sparse rows
-  tiles::Columns<float> packed32_;              // omega, for products with dense rows
+  Matrix omega_;                                // f64, a row a feature
+  tiles::Columns<float> packed32_;              // omega, for products with rows
   mutable tiles::Columns<double> packed64_;
   mutable std::once_flag packed64_once_;
-  Matrix phase_, phase32_;
-  DType dtype_;
-  double scale_, typical_ = 0;  // typical_: the size of a coordinate of a frequency, of half of the features
+  Phases phases_;
+  double typical_ = 0;  // the size of a coordinate of a frequency, of half of the features
 };
 
 }  // namespace
 
-void FeatureBlock::prepare_sparse(double) {
+std::shared_ptr<FeatureBlock> FeatureMap::sparse_block(const Index&, Int, DType, double) const {
   fail("RandomFeaturesBlock: this map takes dense rows and X is sparse; X:to_dense() makes them dense");
 }
 
@@ -145,11 +99,25 @@ CosineMap::CosineMap(MapSettings settings) : settings_(std::move(settings)) {
 }
 
 std::shared_ptr<FeatureBlock> CosineMap::block(const Index& features, Int d, DType dtype) const {
-  Matrix omega(features.size(), d, DType::f64), phase(1, features.size(), DType::f64);
+  Matrix omega(features.size(), d, DType::f64);
   frequencies(features, omega.view<double>());
-  for (Int i = 0; i < features.size(); ++i) phase.view<double>()(0, i) = this->phase(features[i]);
   scale(omega, 0.5 / std::numbers::pi);
-  return std::make_shared<CosineBlock>(omega, phase, std::sqrt(2.0 / settings_.p), dtype);
+  return std::make_shared<CosineBlock>(omega, phases(features), dtype);
+}
+
+std::shared_ptr<FeatureBlock> CosineMap::sparse_block(const Index& features, Int d, DType dtype,
+                                                      double longest_row) const {
+  SparseFrequencies some{features.size(), d, made_at_once(features.size()), [&](Int first, View<double> omega) {
+                           auto begin = features.begin() + first;
+                           frequencies(Index(std::vector<Int>(begin, begin + omega.rows)), omega);
+                         }};
+  return std::make_shared<SparseCosines>(some, phases(features), dtype, longest_row);
+}
+
+Phases CosineMap::phases(const Index& features) const {
+  Matrix all(1, features.size(), DType::f64);
+  for (Int i = 0; i < features.size(); ++i) all.view<double>()(0, i) = phase(features[i]);
+  return {all, std::sqrt(2.0 / p())};
 }
 
 double CosineMap::phase(Int feature) const {

@@ -13,6 +13,7 @@
 #include "core/csr.hpp"
 #include "core/index.hpp"
 #include "core/matrix.hpp"
+#include "modules/features/phases.hpp"
 #include "modules/kernels/kernel.hpp"
 
 namespace kbcd {
@@ -23,9 +24,7 @@ class FeatureBlock {
   virtual ~FeatureBlock() = default;
   virtual void apply(View<float> x, View<float> z) const = 0;
   virtual void apply(View<double> x, View<double> z) const = 0;
-  // The same on rows of sparse data, for maps that can; prepare_sparse() is called once before, with the largest
-  // Euclidean length of a row.
-  virtual void prepare_sparse(double longest_row);
+  // The same on rows of sparse data, for blocks that FeatureMap::sparse_block made.
   virtual void apply(const Csr& x, std::span<const Int> rows, View<float> z) const;
   virtual void apply(const Csr& x, std::span<const Int> rows, View<double> z) const;
 };
@@ -39,6 +38,9 @@ class FeatureMap {
   virtual std::optional<std::uint64_t> seed() const { return {}; }    // where it is random
   virtual Values params() const { return {}; }                        // those of its own declaration
   virtual std::shared_ptr<FeatureBlock> block(const Index& features, Int d, DType dtype) const = 0;
+  // The same for sparse rows, of which the longest has this Euclidean length; an Error for maps that take dense rows.
+  virtual std::shared_ptr<FeatureBlock> sparse_block(const Index& features, Int d, DType dtype,
+                                                     double longest_row) const;
   virtual bool main_thread_only() const { return false; }
   // Features that follow each other are computed together, so that blocks take them in order.
   virtual bool in_order() const { return false; }
@@ -64,15 +66,22 @@ class CosineMap : public FeatureMap {
   std::optional<std::uint64_t> seed() const override { return settings_.seed; }
   Values params() const override { return settings_.own.values(); }
   std::shared_ptr<FeatureBlock> block(const Index& features, Int d, DType dtype) const override;
+  std::shared_ptr<FeatureBlock> sparse_block(const Index& features, Int d, DType dtype,
+                                             double longest_row) const override;
 
  protected:
   virtual void frequencies(const Index& features, View<double> omega) const = 0;  // a row each
-  virtual double phase(Int feature) const;                                        // in turns, uniform
+  // How many features are made at once for sparse rows of d columns; a map whose features are made together says all.
+  virtual Int made_at_once(Int count) const { return count; }
+  virtual double phase(Int feature) const;  // in turns, uniform
   // The same for maps whose features 2m and 2m + 1 share a frequency: a quarter of a turn apart, so that the two are
   // its cosine and its sine, and their products sum to cos(omega·(x − y)).
   double paired_phase(Int feature) const;
 
   MapSettings settings_;
+
+ private:
+  Phases phases(const Index& features) const;
 };
 
 struct FeatureMapDeclaration {

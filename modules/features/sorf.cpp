@@ -74,7 +74,7 @@ class TransformBlock : public FeatureBlock {
   }
   void apply(View<double> x, View<double> z) const override { dense(x, z); }
 
-  void prepare_sparse(double longest_row) override { in_f64_ = loses_digits(typical_, longest_row); }
+  void set_longest_sparse_row(double length) { in_f64_ = loses_digits(typical_, length); }
   void apply(const Csr& x, std::span<const Int> rows, View<float> z) const override {
     in_f64_ ? sparse<double>(x, rows, z) : sparse<float>(x, rows, z);
   }
@@ -146,27 +146,16 @@ class Sorf : public CosineMap {
   std::string name() const override { return "sorf"; }
   bool in_order() const override { return true; }
 
-  // By transforms, unless the features are so far apart that products with W cost less.
   std::shared_ptr<FeatureBlock> block(const Index& features, Int d, DType dtype) const override {
-    constexpr double additions_in_a_product = 0.25;  // of as much time, as measured
-    Int size = padded(d);
-    auto runs = runs_of(features, size);
-    Int count = static_cast<Int>(runs.size());
-    double additions = static_cast<double>(factors) * count * size * std::countr_zero(static_cast<std::uint64_t>(size));
-    if (additions_in_a_product * features.size() * d < additions) return CosineMap::block(features, d, dtype);
-    Int longest = 0;
-    for (const Run& run : runs) longest = std::max(longest, run.frequencies());
-    Matrix signs(count, factors * size, DType::f64), radii(count, longest, DType::f64),
-        phases(count, longest, DType::f64);
-    for (Int r = 0; r < count; ++r) {
-      Int first = runs[r].frequency(), frequencies = runs[r].frequencies();
-      set_signs(first / size, size, signs.view<double>().line(r));
-      parallel_for(frequencies, frequencies * size * 16, [&](Int m) {
-        radii.view<double>()(r, m) = radius(first + m, size) * 0.5 / std::numbers::pi;
-        phases.view<double>()(r, m) = phase(2 * (first + m));
-      });
-    }
-    return std::make_shared<TransformBlock>(runs, size, signs, radii, phases, std::sqrt(2.0 / p()));
+    if (auto block = by_transforms(features, d)) return block;
+    return CosineMap::block(features, d, dtype);
+  }
+  std::shared_ptr<FeatureBlock> sparse_block(const Index& features, Int d, DType dtype,
+                                             double longest_row) const override {
+    auto block = by_transforms(features, d);
+    if (!block) return CosineMap::sparse_block(features, d, dtype, longest_row);
+    block->set_longest_sparse_row(longest_row);
+    return block;
   }
 
  protected:
@@ -189,6 +178,29 @@ class Sorf : public CosineMap {
   }
 
  private:
+  // None where the features are so far apart that products with W cost less.
+  std::shared_ptr<TransformBlock> by_transforms(const Index& features, Int d) const {
+    constexpr double additions_in_a_product = 0.25;  // of as much time, as measured
+    Int size = padded(d);
+    auto runs = runs_of(features, size);
+    Int count = static_cast<Int>(runs.size());
+    double additions = static_cast<double>(factors) * count * size * std::countr_zero(static_cast<std::uint64_t>(size));
+    if (additions_in_a_product * features.size() * d < additions) return nullptr;
+    Int longest = 0;
+    for (const Run& run : runs) longest = std::max(longest, run.frequencies());
+    Matrix signs(count, factors * size, DType::f64), radii(count, longest, DType::f64),
+        phases(count, longest, DType::f64);
+    for (Int r = 0; r < count; ++r) {
+      Int first = runs[r].frequency(), frequencies = runs[r].frequencies();
+      set_signs(first / size, size, signs.view<double>().line(r));
+      parallel_for(frequencies, frequencies * size * 16, [&](Int m) {
+        radii.view<double>()(r, m) = radius(first + m, size) * 0.5 / std::numbers::pi;
+        phases.view<double>()(r, m) = phase(2 * (first + m));
+      });
+    }
+    return std::make_shared<TransformBlock>(runs, size, signs, radii, phases, std::sqrt(2.0 / p()));
+  }
+
   static Int padded(Int d) { return std::max<Int>(64, std::bit_ceil(static_cast<std::uint64_t>(d))); }
 
   // D₃, D₂ and D₁ of a group, each times the 1/√D of its H.

@@ -14,16 +14,18 @@ local against, seed = {}, 1
 
 local script = debug.getinfo(1, "S").source:match("^@(.*)against%.lua$") .. "against_sklearn.py"
 
--- A Python that has scikit-learn: Debian's, which need not be the first on the path.
-local function python()
+-- A Python that has scikit-learn: Debian's, which need not be the first on the path; nil where there is none.
+function against.python()
   for _, name in ipairs{ "/usr/bin/python3", "python3" } do
     if select(2, launch.output(name .. " -c 'import sklearn, threadpoolctl' 2>/dev/null")) == 0 then return name end
   end
-  error("--against sklearn: scikit-learn is not installed; on Debian: apt-get install python3-sklearn", 0)
 end
 
 -- Fails before, not after, all other groups.
-function against.check() if kbcd.size() == 1 then python() end end
+function against.check()
+  if kbcd.size() > 1 or against.python() then return end
+  error("--against sklearn: scikit-learn is not installed; on Debian: apt-get install python3-sklearn", 0)
+end
 
 local function write(path, X)
   local out = kbcd.row_writer(path, "npy", "f8", X.d)
@@ -33,7 +35,7 @@ end
 
 local function peer(s)
   local command = ("%s OPENBLAS_CORETYPE=%s OMP_NUM_THREADS=%d OPENBLAS_NUM_THREADS=%d %s '%s' '%s'"):format(
-    outside_mpi(), kbcd.version():match("%((%w+) kernels"), kbcd.threads(), kbcd.threads(), python(), script,
+    outside_mpi(), kbcd.version():match("%((%w+) kernels"), kbcd.threads(), kbcd.threads(), against.python(), script,
     cjson.encode(s))
   local text, status = launch.output(command)
   if status ~= 0 then error("scikit-learn's run failed; the command was: " .. command, 0) end

@@ -43,8 +43,8 @@ local function sparse(bench, shape)
   local n, b, items = math.max(bench.sizes.b, math.floor(bench.sizes.n * shape.share)), bench.sizes.b, {}
   local X, entries = data.text(n, shape.d, shape.words)
   local A = Matrix.randn(X.local_n, shape.k, { seed = 4 })
-  for _, sort in ipairs(makers(X, b)) do
-    items[#items + 1] = { name = ("%s, text d=%d, %.0f a row"):format(sort.name, shape.d, entries / n),
+  for i, sort in ipairs(makers(X, b)) do
+    items[#items + 1] = { name = ("%s, text d=%d, %.0f a row"):format(sort.name, shape.d, entries / n), bar = shape.bars[i],
       flop = 2 * entries * b, made = n * b, run = once(sort.make, A) }
   end
   bench.add_rates("blocks", items, bench.measure(items, bench.repeats))

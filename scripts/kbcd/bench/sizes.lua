@@ -11,7 +11,8 @@ sizes.full = {
     { name = "fashion", d = 784, k = 10, bar = 0.85 },
     { name = "cifar", d = 4096, k = 10, share = 0.25 },   -- of the rows
   },
-  text = { d = 16384, k = 10, words = 100, share = 0.5 },
+  text = { d = 16384, k = 10, words = 100, share = 0.5, bars = { 0.39, 0.2 } },  -- kernels, features
+  start = { n = 2000, d = 20 },                       -- a small table
   hashing = { bytes = 2e7 },                          -- of documents
   images = { n = 60000, d = 784, k = 10, test = 10000 },  -- Fashion-MNIST
   p = 10000, p_block = 2048, epochs = 3,
@@ -38,7 +39,8 @@ sizes.quick = {
     { name = "fashion", d = 28, k = 10, bar = 0.85 },
     { name = "cifar", d = 64, k = 10, share = 0.25 },
   },
-  text = { d = 500, k = 10, words = 20, share = 0.5 },
+  text = { d = 500, k = 10, words = 20, share = 0.5, bars = { 0.39, 0.2 } },
+  start = { n = 25, d = 3 },
   hashing = { bytes = 2e4 },
   images = { n = 400, d = 28, k = 10, test = 100 },
   p = 128, p_block = 64, epochs = 3,

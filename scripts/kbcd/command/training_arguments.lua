@@ -45,6 +45,12 @@ function training_arguments.add_data(parser)
   load_flags.add(parser)
 end
 
+-- For commands that follow the test error of a run.
+function training_arguments.add_follow(parser)
+  parser:option("--follow", "Follow the test error on so many random test rows during the run; all of them are scored at " ..
+    "its end (all of them)."):argname("ROWS"):convert(types.count)
+end
+
 -- The files that are read, by their options.
 function training_arguments.files(o)
   return { ["--data"] = o.data, ["--x"] = o.x, ["--y"] = o.y, ["--test-data"] = o.test_data, ["--test-x"] = o.test_x,
@@ -146,6 +152,9 @@ function training_arguments.check(parser, o)
   if o.data and (o.x or o.y) then refuse("--data holds rows and labels; it does not go with --x or --y") end
   if not o.data and not (o.x and o.y) then refuse("--x and --y expected, or --data") end
   if (o.test_x == nil) ~= (o.test_y == nil) then refuse("--test-x and --test-y go together") end
+  if o.follow and not (o.test_x or o.test_data) then
+    refuse("--follow is for test rows (--test-x or --test-data), which are not given")
+  end
   if o.label and not o.data then refuse("--label names a column of --data, which is not given") end
   load_flags.check(parser, o, training_arguments.files(o))
   loss_flags.check(parser, o)

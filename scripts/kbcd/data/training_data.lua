@@ -204,5 +204,6 @@ local function read(_, o)
   return data
 end
 
-local training_data = { read_pair = read_pair, read_labels = read_labels, split = split, prepare = prepare, refit = refit }
+local training_data = { read_pair = read_pair, read_labels = read_labels, split = split, prepare = prepare, refit = refit,
+  part_of = part_of }
 return setmetatable(training_data, { __call = read })

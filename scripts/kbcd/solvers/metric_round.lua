@@ -9,6 +9,7 @@
 
 local kbcd = require "kbcd"
 local metric = require "kbcd.data.metric"
+local inverse_diagonal = require "kbcd.solvers.inverse_diagonal"
 local Matrix, Index = kbcd.Matrix, kbcd.Index
 
 local metric_round = {}
@@ -32,12 +33,11 @@ local function fit_of(X, Y, scale, o)
   local U = metric.apply(scale, X)
   local K, all = kbcd.KernelMatrix(U, nil, o.kernel):square():to("f64"), kbcd.gather(Y)
   local mine = Index.range(X.first, X.first + X.local_n - 1)
-  local own, residuals, coefficients = Matrix.eye(X.n):take(mine):t():clone(), {}, {}
+  local residuals, coefficients = {}, {}
   for l, lambda in ipairs(o.lambda) do
     local factor = kbcd.chol(K:clone():add_diagonal(X.n * lambda), { jitter = true })
     coefficients[l] = factor:solve(all):take(mine)
-    local diagonal = factor.lower:trsolve(own):square():sum(1):t()
-    residuals[l] = coefficients[l]:clone():cdiv(diagonal:clone())
+    residuals[l] = coefficients[l]:clone():cdiv(inverse_diagonal(factor.lower, X.first, X.first + X.local_n - 1))
   end
   local errors = metric_round.errors(X, residuals)
   local best = kbcd.scoring.best(errors)

@@ -10,7 +10,8 @@
 local kbcd = require "kbcd"
 local metric = require "kbcd.data.metric"
 local metric_round = require "kbcd.solvers.metric_round"
-local Matrix, Index = kbcd.Matrix, kbcd.Index
+local inverse_diagonal = require "kbcd.solvers.inverse_diagonal"
+local Index = kbcd.Index
 
 local widths, lambdas = { least = 2 ^ -5, most = 2 ^ 6 }, { least = 1e-9, most = 10 }
 
@@ -19,11 +20,10 @@ local function fits_of(X, Y, scale, kernel)
   local U = metric.apply(scale, X)
   local K, all = kbcd.KernelMatrix(U, nil, kernel):square():to("f64"), kbcd.gather(Y)
   local mine = Index.range(X.first, X.first + X.local_n - 1)
-  local own = Matrix.eye(X.n):take(mine):t():clone()
   return function(lambda)
     local factor = kbcd.chol(K:clone():add_diagonal(X.n * lambda), { jitter = true })
     local alpha = factor:solve(all):take(mine)
-    local residuals = alpha:clone():cdiv(factor.lower:trsolve(own):square():sum(1):t():clone())
+    local residuals = alpha:clone():cdiv(inverse_diagonal(factor.lower, X.first, X.first + X.local_n - 1))
     return { scale = scale, X = U, coefficients = alpha, residuals = residuals, best = 1, lambda = lambda,
       error = metric_round.errors(X, { residuals })[1] }
   end

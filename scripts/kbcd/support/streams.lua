@@ -15,7 +15,7 @@ function streams.partition(epoch) return of_epoch(epoch) end
 function streams.order(epoch) return of_epoch(epoch) + 1 end
 
 for i, name in ipairs{ "shuffle", "hold_out", "folds", "median", "widths", "rows", "precision", "residual",
-  "medians", "search" } do
+  "medians", "search", "follow" } do
   streams[name] = 2 ^ 31 + i
 end
 

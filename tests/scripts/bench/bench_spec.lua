@@ -97,6 +97,7 @@ end
 
 -- What every run measures, on any number of ranks.
 local function complete(groups, about, ranks)
+  equal(#groups.start, 3, "an empty script, a small table with flags and without")
   equal(#groups.peaks, 4, "sgemm, dgemm, dsyrk, ssyrk")
   equal(#groups.blocks, 2 * 2 * 3 + 2, "two sorts, three shapes, with and without products; text")
   equal(#groups.gram, 4)

@@ -42,6 +42,24 @@ test("test rows choose nothing: other test targets, the same choices and the sam
   spec.close(printed, b.metrics.test_error[b.best], 1e-4, "the test error of the lambda that was chosen")
 end)
 
+test("--follow: the epochs follow a sample of the test rows, the model and the last line have the error of all", function()
+  local train = "mpi 2 train --x X.npy --y t.npy --test-x Xt.npy --test-y tt.npy --sigma 2 --lambda 1e-3,1e-5 --epochs 2 " ..
+    "--method nystrom --p 30 --b 15 "
+  for _, hold_out in ipairs{ "--hold-out 0", "--hold-out 0.1" } do
+    local all = succeeds(train .. hold_out .. " --model all.h5").out
+    local some = succeeds(train .. hold_out .. " --follow 9 --log some.jsonl --model some.h5").out
+    has(some, "the test error of epochs is that of 9 of the 40 rows to test")
+    local a, b = saved("all.h5").metrics.test_error, saved("some.h5").metrics.test_error
+    equal(#a, #b, "errors")
+    for l = 1, #a do spec.close(b[l], a[l], 1e-9, "the error of all test rows") end
+    equal(some:match("test error (%S+)"), all:match("test error (%S+)"), "the last line")
+    assert(some:match("epoch 2/2.-test (%S+)") ~= all:match("epoch 2/2.-test (%S+)"), "an error of a sample")
+    local run, blocks = log("some.jsonl")
+    equal(run.followed, 9, "followed rows in the log")
+    assert(math.abs(blocks[#blocks].test_error[1] - a[1]) > 1e-6, "an error of a sample in the log")
+  end
+end)
+
 test("nothing is held out where there is nothing to choose; --hold-out 0 leaves rows out one by one", function()
   local train = "kbcd train --x X.npy --y t.npy --test-x Xt.npy --test-y tt.npy --sigma 2 --model n.h5 "
   has(succeeds(train .. "--lambda 1e-3 --epochs 2").out, "200 rows of 2 numbers, 2 targets; 40 rows to test\n",

@@ -1,0 +1,89 @@
+#include "modules/features/sparse_cosines.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "modules/features/long_rows.hpp"
+
+namespace kbcd {
+namespace {
+
+// The frequencies of some features into strips, in turns; squares[j]: the mean square of the coordinates of each.
+template <class Sum>
+Strips<Sum> strips_of(const SparseFrequencies& frequencies, std::vector<double>& squares) {
+  constexpr Int line = 16;  // features that are written to one line of a strip together
+  auto [count, d, at_once, make] = frequencies;
+  std::size_t bytes = count * d * sizeof(Sum);
+  require(bytes <= memory::budget(),
+          "RandomFeaturesBlock: {} features of {} columns take {} MB; lower b or raise --memory", count, d,
+          bytes >> 20);
+  Strips<Sum> strips(d, count);
+  Int parts = at_once > 0 ? (count + at_once - 1) / at_once : 0;
+  parallel_for(parts, parts > 1 ? count * d * 16 : 0, [&, count = count, d = d, at_once = at_once](Int part) {
+    Int first = part * at_once, here = std::min(at_once, count - first);
+    std::vector<double> buffer(here * d);
+    View<double> omega{buffer.data(), here, d, d};
+    frequencies.make(first, omega);
+    for (Int j = 0; j < here; ++j) {
+      double sum = 0, *of_feature = omega.line(j);
+      for (Int c = 0; c < d; ++c) {
+        of_feature[c] *= 0.5 / std::numbers::pi;
+        sum += of_feature[c] * of_feature[c];
+      }
+      squares[first + j] = sum / static_cast<double>(std::max<Int>(1, d));
+    }
+    for (Int j0 = 0; j0 < here; j0 += line)
+      for (Int c = 0; c < d; ++c)
+        for (Int j = j0; j < std::min(here, j0 + line); ++j)
+          strips.line((first + j) / strips.width, c)[(first + j) % strips.width] = static_cast<Sum>(omega.line(j)[c]);
+  });
+  return strips;
+}
+
+template <class T, class Sum>
+void cosines(const Strips<Sum>& omega, const Phases& phases, const Csr& x, std::span<const Int> rows, View<T> z) {
+  const T* values = x.values.view<T>().data;
+  for (Int strip = 0; strip < omega.count(); ++strip)
+    for (Int i = 0; i < z.rows; ++i) {
+      Int first = strip * omega.width, begin = x.starts[rows[i]], end = x.starts[rows[i] + 1];
+      Sum sums[Strips<Sum>::width] = {};
+      omega.add_products(strip, x.columns.data() + begin, values + begin, end - begin, sums);
+      phases.cosines(sums, first, omega.columns(strip), z.line(i) + first);
+    }
+}
+
+// The size of a coordinate of a frequency, of half of the features.
+double typical(std::vector<double> squares) {
+  if (squares.empty()) return 0;
+  auto middle = squares.begin() + static_cast<std::ptrdiff_t>(squares.size() / 2);
+  std::nth_element(squares.begin(), middle, squares.end());
+  return std::sqrt(*middle);
+}
+
+}  // namespace
+
+SparseCosines::SparseCosines(const SparseFrequencies& frequencies, Phases phases, DType dtype, double longest_row)
+    : phases_(std::move(phases)) {
+  std::vector<double> squares(frequencies.count);
+  if (dtype == DType::f32) {
+    omega_ = strips_of<float>(frequencies, squares);
+    if (!loses_digits(typical(squares), longest_row)) return;
+  }
+  omega_ = Strips<float>();
+  omega_ = strips_of<double>(frequencies, squares);
+}
+
+void SparseCosines::apply(const Csr& x, std::span<const Int> rows, View<float> z) const {
+  std::visit([&](auto& omega) { cosines(omega, phases_, x, rows, z); }, omega_);
+}
+
+void SparseCosines::apply(const Csr& x, std::span<const Int> rows, View<double> z) const {
+  cosines(std::get<Strips<double>>(omega_), phases_, x, rows, z);
+}
+
+void SparseCosines::refuse() {
+  fail("RandomFeaturesBlock: this block was made for sparse rows, and these are dense");
+}
+
+}  // namespace kbcd
