@@ -186,7 +186,7 @@ void KernelPanels::pack(Rows rows, tiles::Rows<T>& packed, std::vector<T>& norms
       const T* row = data().line(rows[first + i], lines.line(i));
       if (row != line.data()) line = Line<const T>(row, d);
       if (metric == Metric::sqeuclidean) {
-        line -= Line<T>(origin_.view<T>().data, x.cols);
+        line -= Line<T>(origin_.view<T>().data, d);
         norms[first + i] = require_length(line.square().sum());
       }
     }
