@@ -37,7 +37,7 @@ inline int four_bytes(const std::uint8_t* at) {
 
 // The sums stay in registers, for which every loop over them has to be unrolled.
 #define KBCD_EACH(i, count) _Pragma("GCC unroll 16") for (int i = 0; i < (count); ++i)
-#define KBCD_BYTE_TILE(function, target, Vector, rows, vectors, load, store, spread, multiply, add)                   \
+#define KBCD_BYTE_TILE(function, target, Vector, rows, vectors, load, store, spread, multiply, add)               \
   target void function(Int quads, const std::uint8_t* a, Int a_step, const std::int8_t* b, bool accumulate,       \
                        std::uint32_t* c, Int c_step) {                                                            \
     constexpr Int lanes = sizeof(Vector) / 4;                                                                     \

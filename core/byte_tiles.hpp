@@ -46,7 +46,7 @@ void multiply(const ByteRows& a, const ByteColumns& b, Int first, Int from, Int 
 
 // Those of "avx512 vnni" and "avx vnni" that this CPU can run, the fastest first; there may be none.
 std::vector<std::string> byte_names();
-bool multiplies_bytes();  // one of them is chosen
+bool multiplies_bytes();                     // one of them is chosen
 void choose_bytes(const std::string& name);  // another than the fastest, or "none"
 
 }  // namespace kbcd::tiles

@@ -155,20 +155,22 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   def_field(type, "n", "The number of rows over all ranks.", &DataSet::n);
   def_field(type, "d", "The number of columns.", &DataSet::d);
   def_field(type, "dtype", "\"f32\" or \"f64\".", [](const DataSet& x) { return name(x.dtype()); });
-  def_field(type, "rows",
-            "This rank's rows of dense data, a Matrix. Who changes it changes X; so rows that are kept as bytes become numbers,\n"
-            "and take four times the memory. X:part reads them without that.",
-            [](DataSet& x) {
-              if (x.is_bytes()) x = x.to_real();
-              return x.local();
-            });
-  def_field(type, "bytes",
-            "nil, or a table { scale, shift } where the rows are kept as bytes, from 0 to 255: a number is scale (byte + shift).",
-            [](const DataSet& x, sol::this_state L) -> sol::object {
-              if (!x.is_bytes()) return sol::lua_nil;
-              auto& code = x.bytes().code();
-              return sol::state_view(L).create_table_with("scale", code.scale, "shift", code.shift);
-            });
+  def_field(
+      type, "rows",
+      "This rank's rows of dense data, a Matrix. Who changes it changes X; so rows that are kept as bytes become numbers,\n"
+      "and take four times the memory. X:part reads them without that.",
+      [](DataSet& x) {
+        if (x.is_bytes()) x = x.to_real();
+        return x.local();
+      });
+  def_field(
+      type, "bytes",
+      "nil, or a table { scale, shift } where the rows are kept as bytes, from 0 to 255: a number is scale (byte + shift).",
+      [](const DataSet& x, sol::this_state L) -> sol::object {
+        if (!x.is_bytes()) return sol::lua_nil;
+        auto& code = x.bytes().code();
+        return sol::state_view(L).create_table_with("scale", code.scale, "shift", code.shift);
+      });
   def_field(type, "local_n", "The number of rows of this rank.", &DataSet::local_n);
   def_field(type, "sparse", "Whether the rows are sparse.", &DataSet::sparse);
   def_field(type, "first", "The global number of this rank's first row.",
@@ -235,10 +237,15 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   def(lua, type, "DataSet:to_bytes(scale, shift)",
       "The same data kept as bytes (X.bytes); every number must be scale (byte + shift) for a byte from 0 to 255, with shift 0\n"
       "or -128, rounded to X.dtype.",
-      [](const DataSet& x, double scale, Int shift) { return x.to_bytes({scale, static_cast<int>(shift)}); });
+      [](const DataSet& x, double scale, Int shift) {
+        return x.to_bytes({scale, static_cast<int>(shift)});
+      });
   type[sol::meta_function::to_string] = [](const DataSet& x) {
     return fmt::format("DataSet {}x{} {}{}, {} rows here", x.n(), x.d(), name(x.dtype()),
-                       x.sparse() ? ", sparse" : x.is_bytes() ? ", kept as bytes" : "", x.local_n());
+                       x.sparse()     ? ", sparse"
+                       : x.is_bytes() ? ", kept as bytes"
+                                      : "",
+                       x.local_n());
   };
   refuse_unknown_fields(type);
 

@@ -84,8 +84,9 @@ void require_printed() {
 }
 
 std::string versions() {
-  return fmt::format("kbcd {}\n{}\nOpenBLAS {} ({} kernels, {})\n{}\ntiles: {}; of bytes: {}\n", KBCD_VERSION, LUAJIT_VERSION, blas::version(),
-                     blas::cpu_kernel(), blas::uses_openmp() ? "OpenMP" : "own threads", comm::version(), tiles::chosen_name(),
+  return fmt::format("kbcd {}\n{}\nOpenBLAS {} ({} kernels, {})\n{}\ntiles: {}; of bytes: {}\n", KBCD_VERSION,
+                     LUAJIT_VERSION, blas::version(), blas::cpu_kernel(),
+                     blas::uses_openmp() ? "OpenMP" : "own threads", comm::version(), tiles::chosen_name(),
                      tiles::byte_names().empty() ? "none" : tiles::byte_names().front());
 }
 

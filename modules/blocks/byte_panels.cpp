@@ -57,8 +57,9 @@ BytePanels::Terms BytePanels::terms(const std::uint8_t* bytes, Side side) const 
       total_of_squares += static_cast<std::uint32_t>(bytes[k]) * bytes[k];
     }
     Int sum = total, squares = total_of_squares;
-    Int term = kernel_->metric() == Metric::sqeuclidean ? (side == Side::row ? squares - 256 * sum : squares)
-                                                        : (side == Side::row ? (128 + t) * sum + here * t * t : t * sum);
+    Int term = kernel_->metric() == Metric::sqeuclidean
+                   ? (side == Side::row ? squares - 256 * sum : squares)
+                   : (side == Side::row ? (128 + t) * sum + here * t * t : t * sum);
     terms.of_parts.push_back(static_cast<std::uint32_t>(term));
     length += static_cast<double>(squares + 2 * t * sum + here * t * t);
   }
@@ -93,14 +94,16 @@ void BytePanels::metric_values(const tiles::ByteRows& rows, const std::vector<Te
         for (Int j = 0; j < out.cols; ++j)
           to[j] = static_cast<T>(number<double>(own + theirs[j] + line[j]) * (terms[i].inverse_length * inverse[j]));
       } else {
-        for (Int j = 0; j < out.cols; ++j) to[j] = number<T>(own + theirs[j] + factor * line[j]) * static_cast<T>(square);
+        for (Int j = 0; j < out.cols; ++j)
+          to[j] = number<T>(own + theirs[j] + factor * line[j]) * static_cast<T>(square);
       }
     }
   }
   for (Int i = 0; i < out.rows && !one; ++i)
     for (Int j = 0; j < out.cols; ++j)
-      out(i, j) = static_cast<T>(sums[i * out.cols + j] *
-                                 (metric == Metric::cosine ? terms[i].inverse_length * inverse_lengths_[first + j] : square));
+      out(i, j) =
+          static_cast<T>(sums[i * out.cols + j] *
+                         (metric == Metric::cosine ? terms[i].inverse_length * inverse_lengths_[first + j] : square));
 }
 
 template <class T>

@@ -1,5 +1,5 @@
-// BytePanels: K(x, c) for rows x and centres c that are kept as bytes u and w with the same code x = s (u + t), on a CPU
-// that multiplies bytes (core/byte_tiles.hpp). From P = Σ u (w − 128), which is exact, come the integers
+// BytePanels: K(x, c) for rows x and centres c that are kept as bytes u and w with the same code x = s (u + t), on a
+// CPU that multiplies bytes (core/byte_tiles.hpp). From P = Σ u (w − 128), which is exact, come the integers
 //
 //   ‖x − c‖² / s² = (Σu² − 256 Σu) + Σw² − 2P
 //   x·c / s²      = ((128 + t) Σu + d t²) + t Σw + P
@@ -32,7 +32,8 @@ class BytePanels : public PanelSource {
   void compute(Rows rows, View<double> out) const override { panel(rows, out); }
 
  private:
-  // What a row or a centre adds to every integer, for each part; and 1 / its length (cosine; 0 for zeros), in units of s.
+  // What a row or a centre adds to every integer, for each part; and 1 / its length (cosine; 0 for zeros), in units of
+  // s.
   struct Terms {
     std::vector<std::uint32_t> of_parts;
     double inverse_length = 0;

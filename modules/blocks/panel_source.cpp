@@ -13,8 +13,9 @@ namespace kbcd {
 namespace {
 
 template <class T>
-using Line = Eigen::Map<std::conditional_t<std::is_const_v<T>, const Eigen::Array<std::remove_const_t<T>, 1, Eigen::Dynamic>,
-                                             Eigen::Array<T, 1, Eigen::Dynamic>>>;
+using Line =
+    Eigen::Map<std::conditional_t<std::is_const_v<T>, const Eigen::Array<std::remove_const_t<T>, 1, Eigen::Dynamic>,
+                                  Eigen::Array<T, 1, Eigen::Dynamic>>>;
 
 // A buffer for one panel's rows, which each thread keeps from panel to panel.
 template <class T, int purpose>

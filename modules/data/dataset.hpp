@@ -52,10 +52,10 @@ class DataSet {
   Matrix gather(const Index& rows) const;      // these rows, on every rank (collective)
   Csr gather_sparse(const Index& rows) const;  // the same of sparse data
   ByteMatrix gather_bytes(const Index& rows) const;
-  DataSet subset(const Index& rows) const;     // these rows as another data set, distributed again (collective)
+  DataSet subset(const Index& rows) const;  // these rows as another data set, distributed again (collective)
   DataSet to(DType dtype) const;
-  DataSet to_dense() const;  // not sparse; bytes stay bytes
-  DataSet to_real() const;   // bytes as the numbers they stand for
+  DataSet to_dense() const;               // not sparse; bytes stay bytes
+  DataSet to_real() const;                // bytes as the numbers they stand for
   DataSet to_bytes(ByteCode code) const;  // dense numbers as the bytes that stand for them; an Error if one has none
   DataSet to_sparse() const;
   Index local_rows(const Index& rows) const;  // the positions in local() of those `rows` that this rank holds

@@ -102,10 +102,12 @@ const Param& scale_option() {
 }
 
 const Param& bytes_option() {
-  static const Param option = {.name = "bytes",
-                               .help = "rows kept as bytes, which take a quarter of the memory of f32 and whose kernels are "
-                                       "faster; by default for 8-bit numbers of 16 columns or more",
-                               .kind = Kind::flag};
+  static const Param option = {
+      .name = "bytes",
+      .help =
+          "rows kept as bytes, which take a quarter of the memory of f32 and whose kernels are "
+          "faster; by default for 8-bit numbers of 16 columns or more",
+      .kind = Kind::flag};
   return option;
 }
 

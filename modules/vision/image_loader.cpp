@@ -108,7 +108,8 @@ LoadedImages load_source(const ImageSource& source, const std::string& what, con
     parallel_for(pixels.rows(), pixels.rows() * shape.size(), [&](Int i) {
       std::vector<float> values(shape.size());
       l(i, 0) = source.read(list[first + i], values.data());
-      std::transform(values.begin(), values.end(), pixels.line(i), [](float v) { return static_cast<std::uint8_t>(v); });
+      std::transform(values.begin(), values.end(), pixels.line(i),
+                     [](float v) { return static_cast<std::uint8_t>(v); });
     });
   });
   LoadedImages loaded{Images(DataSet(n, pixels, DType::f32, what), shape), {}, source.classes, skipped};

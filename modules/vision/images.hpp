@@ -1,9 +1,9 @@
 // Images: n pictures of one size, distributed over the ranks like the rows of a DataSet, and views of them.
 //
 // A picture is a row of height · width · channels numbers, f32, line after line and the channels of a pixel together:
-// (y, x, c) is number (y width + x) channels + c. Loaders give values from 0 to 255, kept as bytes. Views (crops, mirror images) are
-// read out of the pictures when they are needed and never stored; the views of a picture follow each other, so that
-// view v of picture i is row i views + v.
+// (y, x, c) is number (y width + x) channels + c. Loaders give values from 0 to 255, kept as bytes. Views (crops,
+// mirror images) are read out of the pictures when they are needed and never stored; the views of a picture follow each
+// other, so that view v of picture i is row i views + v.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct Crop {
 class BorderRows {
  public:
   explicit BorderRows(const DataSet& rows);
-  static Index of(const Layout& layout);  // the first row of every rank but the first
+  static Index of(const Layout& layout);              // the first row of every rank but the first
   const float* row(Int global, float* buffer) const;  // in `buffer` where the rows are kept as bytes
 
  private:
@@ -60,7 +60,7 @@ class Images {
   ImageShape source_shape_, shape_;
   Int views_ = 1, earlier_views_ = 1;  // of each row of source_; that those rows are of a picture themselves
   Layout layout_;
-  std::function<Crop(Int)> crop_;  // none: the pictures themselves
+  std::function<Crop(Int)> crop_;       // none: the pictures themselves
   std::optional<BorderRows> pictures_;  // with crop_
 };
 

@@ -3,7 +3,7 @@
 
 local kbcd = require "kbcd"
 local spec = require "spec"
-local Matrix, Index, DataSet = kbcd.Matrix, kbcd.Index, kbcd.DataSet
+local Matrix, Index = kbcd.Matrix, kbcd.Index
 local test, equal, close, fails, with_file = spec.test, spec.equal, spec.close, spec.fails, spec.with_file
 
 local n, d = 43, 20

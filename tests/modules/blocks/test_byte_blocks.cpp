@@ -1,5 +1,5 @@
-// Kernel blocks of rows that are kept as bytes, against the kernels' formulas in f64 on the numbers that they stand for:
-// by exact integers on every kind of tile that this CPU can run, and by the numbers where it has none.
+// Kernel blocks of rows that are kept as bytes, against the kernels' formulas in f64 on the numbers that they stand
+// for: by exact integers on every kind of tile that this CPU can run, and by the numbers where it has none.
 #include "core/byte_tiles.hpp"
 #include "modules/blocks/kernel_diagonal.hpp"
 #include "modules/blocks/kernel_triangle.hpp"
@@ -88,7 +88,9 @@ void on_every_machine(F&& f) {
   names.push_back("none");
   for (auto& name : names) {
     tiles::choose_bytes(name);
-    BOOST_TEST_CONTEXT("tiles: " << name) { f(name != "none"); }
+    BOOST_TEST_CONTEXT("tiles: " << name) {
+      f(name != "none");
+    }
   }
   tiles::choose_bytes(names.front());
 }
@@ -183,9 +185,10 @@ BOOST_AUTO_TEST_CASE(bytes_against_other_data) {
   on_every_machine([&](bool) {
     BOOST_TEST(distance(kernel_block(data, all, rbf(), {}, twice)->dense(), share(naive_rbf(gamma)(x, c))) <= 5e-6);
     BOOST_TEST(distance(kernel_block(data, all, rbf(), {}, real)->dense(), share(naive_rbf(gamma)(x, c))) <= 5e-6);
-    BOOST_TEST(distance(kernel_block(data, all, rbf(), {}, shifted)->dense(), share(naive_rbf(gamma)(x, moved))) <= 5e-6);
-    BOOST_TEST(distance(kernel_block(real, all, rbf(), {}, data)->dense(),
-                        share(naive_rbf(gamma)(c, x.topRows(9)))) <= 5e-6);
+    BOOST_TEST(distance(kernel_block(data, all, rbf(), {}, shifted)->dense(), share(naive_rbf(gamma)(x, moved))) <=
+               5e-6);
+    BOOST_TEST(distance(kernel_block(real, all, rbf(), {}, data)->dense(), share(naive_rbf(gamma)(c, x.topRows(9)))) <=
+               5e-6);
   });
 }
 
