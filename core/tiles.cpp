@@ -296,6 +296,9 @@ void choose(const std::string& name) {
 
 template class Scratch<float>;
 template class Scratch<double>;
+template class Scratch<std::int8_t>;
+template class Scratch<std::uint8_t>;
+template class Scratch<std::uint32_t>;
 template class Rows<float>;
 template class Rows<double>;
 template class Columns<float>;

@@ -124,7 +124,8 @@ local function describe(say, data, s, found, notes)
   if notes ~= "" then say("chosen: %s", notes) end
   say("%s%s%s%s%s, lambda = %s, %s, %d rank%s of %d thread%s", s.method,
     s.loss.name ~= "squared" and (", %s loss"):format(tostring(s.loss)) or "", s.kernel and ", " .. tostring(s.kernel) or "",
-    s.p and ", p = " .. s.p or "", s.b and ", b = " .. s.b or "", lambda_path.text(s.options.lambda, " "), X.dtype,
+    s.p and ", p = " .. s.p or "", s.b and ", b = " .. s.b or "", lambda_path.text(s.options.lambda, " "),
+    X.dtype .. (X.bytes and " of bytes" or ""),
     kbcd.size(), kbcd.size() == 1 and "" or "s", kbcd.threads(), kbcd.threads() == 1 and "" or "s")
 end
 

@@ -149,12 +149,28 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
       lua, kbcd["DataSet"], "DataSet(A)",
       "n rows of d numbers distributed over the ranks; each rank keeps its own rows of A, a Matrix that all have.\n"
       "X.n and X.d are global; X.rows is this rank's part, a Matrix of X.local_n rows, and X.first the global number of its\n"
-      "first row. X.sparse: whether the rows are sparse; then there is no X.rows.",
+      "first row. X.sparse: whether the rows are sparse; then there is no X.rows. X.bytes: how they are kept as bytes, if they\n"
+      "are; X:part reads some of the rows of any dense data.",
       [](const Matrix& a) { return DataSet::from_matrix(a); });
   def_field(type, "n", "The number of rows over all ranks.", &DataSet::n);
   def_field(type, "d", "The number of columns.", &DataSet::d);
   def_field(type, "dtype", "\"f32\" or \"f64\".", [](const DataSet& x) { return name(x.dtype()); });
-  def_field(type, "rows", "This rank's rows of dense data, a Matrix.", [](const DataSet& x) { return x.local(); });
+  def_field(
+      type, "rows",
+      "This rank's rows of dense data, a Matrix. Who changes it changes X; so rows that are kept as bytes become numbers,\n"
+      "and take four times the memory. X:part reads them without that.",
+      [](DataSet& x) {
+        if (x.is_bytes()) x = x.to_real();
+        return x.local();
+      });
+  def_field(
+      type, "bytes",
+      "nil, or a table { scale, shift } where the rows are kept as bytes, from 0 to 255: a number is scale (byte + shift).",
+      [](const DataSet& x, sol::this_state L) -> sol::object {
+        if (!x.is_bytes()) return sol::lua_nil;
+        auto& code = x.bytes().code();
+        return sol::state_view(L).create_table_with("scale", code.scale, "shift", code.shift);
+      });
   def_field(type, "local_n", "The number of rows of this rank.", &DataSet::local_n);
   def_field(type, "sparse", "Whether the rows are sparse.", &DataSet::sparse);
   def_field(type, "first", "The global number of this rank's first row.",
@@ -186,6 +202,13 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
         Int first = layout.first(comm::rank());
         return std::make_tuple(first + 1, first + layout.count(comm::rank()));
       });
+  def(lua, type, "DataSet:part(first, last)",
+      "Rows first..last of this rank's rows of dense data as a Matrix, to be read; they stay bytes in X if they are.",
+      [](const DataSet& x, Int first, Int last) {
+        require(first >= 1 && last >= first - 1 && last <= x.local_n(),
+                "DataSet:part: rows within 1..{} expected, got {}..{}", x.local_n(), first, last);
+        return x.local(first - 1, last - first + 1);
+      });
   def(lua, type, "DataSet:fingerprint()",
       "A checksum of the numbers and their order, as a text; the same on any number of ranks. All ranks call it.",
       [](const DataSet& x) { return x.fingerprint(); });
@@ -208,8 +231,20 @@ void bind_data(sol::state_view lua, sol::table kbcd) {
   def(lua, type, "DataSet:to_sparse()",
       "The same data with sparse rows (CSR). Kernels and Fourier features work on them without making them dense.",
       [](const DataSet& x) { return x.to_sparse(); });
+  def(lua, type, "DataSet:to_real()",
+      "The same data without bytes (X.bytes): its rows as the numbers that the bytes stand for.",
+      [](const DataSet& x) { return x.to_real(); });
+  def(lua, type, "DataSet:to_bytes(scale, shift)",
+      "The same data kept as bytes (X.bytes); every number must be scale (byte + shift) for a byte from 0 to 255, with shift 0\n"
+      "or -128, rounded to X.dtype.",
+      [](const DataSet& x, double scale, Int shift) {
+        return x.to_bytes({scale, static_cast<int>(shift)});
+      });
   type[sol::meta_function::to_string] = [](const DataSet& x) {
-    return fmt::format("DataSet {}x{} {}{}, {} rows here", x.n(), x.d(), name(x.dtype()), x.sparse() ? ", sparse" : "",
+    return fmt::format("DataSet {}x{} {}{}, {} rows here", x.n(), x.d(), name(x.dtype()),
+                       x.sparse()     ? ", sparse"
+                       : x.is_bytes() ? ", kept as bytes"
+                                      : "",
                        x.local_n());
   };
   refuse_unknown_fields(type);

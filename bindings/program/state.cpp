@@ -12,6 +12,7 @@
 #include "bindings/glue/lua_memory.hpp"
 #include "bindings/program/sandbox.hpp"
 #include "core/blas.hpp"
+#include "core/byte_tiles.hpp"
 #include "core/comm.hpp"
 #include "core/memory.hpp"
 
@@ -83,8 +84,10 @@ void require_printed() {
 }
 
 std::string versions() {
-  return fmt::format("kbcd {}\n{}\nOpenBLAS {} ({} kernels, {})\n{}\n", KBCD_VERSION, LUAJIT_VERSION, blas::version(),
-                     blas::cpu_kernel(), blas::uses_openmp() ? "OpenMP" : "own threads", comm::version());
+  return fmt::format("kbcd {}\n{}\nOpenBLAS {} ({} kernels, {})\n{}\ntiles: {}; of bytes: {}\n", KBCD_VERSION,
+                     LUAJIT_VERSION, blas::version(), blas::cpu_kernel(),
+                     blas::uses_openmp() ? "OpenMP" : "own threads", comm::version(), tiles::chosen_name(),
+                     tiles::byte_names().empty() ? "none" : tiles::byte_names().front());
 }
 
 std::vector<std::string> script_folders() {

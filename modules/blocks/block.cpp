@@ -1,6 +1,7 @@
 #include "modules/blocks/block.hpp"
 
 #include "core/blas.hpp"
+#include "modules/blocks/byte_panels.hpp"
 #include "modules/blocks/panel_products.hpp"
 #include "modules/blocks/sparse_panels.hpp"
 
@@ -188,6 +189,11 @@ std::unique_ptr<PanelSource> kernel_source(const DataSet& x, const Index& column
   require(centers.sparse() == x.sparse(), "KernelBlock: X and the centres must both be sparse or both be dense");
   if (x.sparse())
     return std::make_unique<SparseKernelPanels>(x, std::move(rows), std::move(kernel), centers.gather_sparse(columns));
+  if (BytePanels::suit(x, *kernel, centers)) {
+    ByteMatrix own = centers.gather_bytes(columns);
+    Timer timer("pack centres");
+    return std::make_unique<BytePanels>(x, std::move(rows), std::move(kernel), own);
+  }
   Matrix own = centers.gather(columns);
   Timer timer("pack centres");
   return std::make_unique<KernelPanels>(x, std::move(rows), std::move(kernel), own);

@@ -14,7 +14,7 @@ std::unique_ptr<PanelSource> square_of(const DataSet& x, const std::shared_ptr<K
     Csr some = x.csr().take(rows.values());
     return std::make_unique<SparseKernelPanels>(DataSet::own(some), std::nullopt, kernel, some);
   }
-  Matrix some = x.local().row_block(rows[0], rows.size()).clone();
+  Matrix some = x.local(rows[0], rows.size()).clone();
   return std::make_unique<KernelPanels>(DataSet::own(some), std::nullopt, kernel, some);
 }
 

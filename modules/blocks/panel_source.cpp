@@ -13,7 +13,9 @@ namespace kbcd {
 namespace {
 
 template <class T>
-using Line = Eigen::Map<Eigen::Array<T, 1, Eigen::Dynamic>>;
+using Line =
+    Eigen::Map<std::conditional_t<std::is_const_v<T>, const Eigen::Array<std::remove_const_t<T>, 1, Eigen::Dynamic>,
+                                  Eigen::Array<T, 1, Eigen::Dynamic>>>;
 
 // A buffer for one panel's rows, which each thread keeps from panel to panel.
 template <class T, int purpose>
@@ -116,8 +118,13 @@ void PanelSource::fill_rows(std::span<const Int> local_rows, View<T> out) const 
 
 template <class T>
 View<T> PanelSource::dense_rows(Rows rows) const {
-  auto x = x_.local().view<T>();
   Int count = static_cast<Int>(rows.size());
+  if (x_.is_bytes()) {
+    auto numbers = scratch<T, 0>(count, x_.d());
+    for (Int i = 0; i < count; ++i) x_.bytes().decode(rows[i], numbers.line(i));
+    return numbers;
+  }
+  auto x = x_.local().view<T>();
   if (count == 0) return x.rows_from(0, 0);
   bool in_sequence = true;
   for (Int i = 1; i < count && in_sequence; ++i) in_sequence = rows[i] == rows[0] + i;
@@ -168,19 +175,19 @@ std::unique_ptr<PanelSource> KernelPanels::unscaled_square() const {
 // The rows as the metric wants them, packed; sqeuclidean: −2 of them, and their squared lengths.
 template <class T>
 void KernelPanels::pack(Rows rows, tiles::Rows<T>& packed, std::vector<T>& norms) const {
-  auto x = data().local().view<T>();
   Metric metric = kernel_->metric();
-  Int count = static_cast<Int>(rows.size()), group = packed.group_rows();
-  packed.resize(count, x.cols);
+  Int count = static_cast<Int>(rows.size()), group = packed.group_rows(), d = data().d();
+  packed.resize(count, d);
   norms.resize(count);
-  auto lines = scratch<T, 1>(group, x.cols);
+  auto lines = scratch<T, 1>(group, d);
   for (Int first = 0; first < count; first += group) {
     Int here = std::min(group, count - first);
     for (Int i = 0; i < here; ++i) {
-      Line<T> line(lines.line(i), x.cols);
-      line = Line<T>(x.line(rows[first + i]), x.cols);
+      Line<T> line(lines.line(i), d);
+      const T* row = data().line(rows[first + i], lines.line(i));
+      if (row != line.data()) line = Line<const T>(row, d);
       if (metric == Metric::sqeuclidean) {
-        line -= Line<T>(origin_.view<T>().data, x.cols);
+        line -= Line<T>(origin_.view<T>().data, d);
         norms[first + i] = require_length(line.square().sum());
       }
     }
@@ -192,7 +199,7 @@ void KernelPanels::pack(Rows rows, tiles::Rows<T>& packed, std::vector<T>& norms
 // ‖x − c‖² = ‖x‖² + ‖c‖² − 2 x·c from the last term, for the centres from `first`; rounding must not leave it
 // negative, and where the difference lost its digits it is computed once more from the numbers as they are stored.
 template <class T>
-void KernelPanels::squared_distances(const T* x, T norm, Int first, View<T> out) const {
+void KernelPanels::squared_distances(Int x, T norm, Int first, View<T> out) const {
   T *norms = norms_.view<T>().data + first, *line = out.data, least = std::numeric_limits<T>::infinity();
 #pragma omp simd reduction(min : least)
   for (Int j = 0; j < out.cols; ++j) {
@@ -203,7 +210,7 @@ void KernelPanels::squared_distances(const T* x, T norm, Int first, View<T> out)
   }
   if (least > lost_digits<T> * (norm + T(largest_norm_))) return;
   auto c = centers_.view<T>();
-  Line<T> row(const_cast<T*>(x), c.cols);
+  Line<const T> row(data().line(x, scratch<T, 2>(1, c.cols).data), c.cols);
   for (Int j = 0; j < out.cols; ++j)
     if (line[j] <= lost_digits<T> * (norm + norms[j]))
       line[j] = (row - Line<T>(c.line(first + j), c.cols)).square().sum();
@@ -216,7 +223,6 @@ void KernelPanels::panel(Rows rows, View<T> out) const {
     manhattan(dense_rows<T>(rows), centers_.view<T>(), out);
     return kernel_->kappa(out);
   }
-  auto x = data().local().view<T>();
   thread_local tiles::Rows<T> packed;
   thread_local std::vector<T> norms;
   pack(rows, packed, norms);
@@ -225,7 +231,7 @@ void KernelPanels::panel(Rows rows, View<T> out) const {
     tiles::multiply(packed, std::get<tiles::Columns<T>>(packed_), first, columns);
     for (Int i = 0; i < out.rows; ++i) {
       View<T> line = columns.rows_from(i, 1);
-      if (metric == Metric::sqeuclidean) squared_distances(x.line(rows[i]), norms[i], first, line);
+      if (metric == Metric::sqeuclidean) squared_distances(rows[i], norms[i], first, line);
       if (!kernel_->main_thread_only()) kernel_->kappa(line);
     }
   }

@@ -64,7 +64,7 @@ class PanelSource {
   virtual std::unique_ptr<PanelSource> unscaled_square() const { return nullptr; }
   virtual Matrix unscaled_times(const Matrix&) const { return {}; }
   virtual Matrix unscaled_t_times(const Matrix&) const { return {}; }
-  // Those rows of dense data, without a copy where they lie one after the other.
+  // Those rows of dense data, without a copy where they lie one after the other; of bytes, the numbers they stand for.
   template <class T>
   View<T> dense_rows(Rows rows) const;
   Int local_row(Int i) const { return selected_ ? (*selected_)[i] : i; }  // where row i of the block is in X
@@ -95,7 +95,7 @@ class KernelPanels : public PanelSource {
   template <class T>
   void pack(Rows rows, tiles::Rows<T>& packed, std::vector<T>& norms) const;
   template <class T>
-  void squared_distances(const T* x, T norm, Int first, View<T> line) const;
+  void squared_distances(Int row, T norm, Int first, View<T> line) const;
 
   std::shared_ptr<Kernel> kernel_;
   Matrix centers_;  // as given; of unit norm (cosine)

@@ -25,13 +25,23 @@ void require_same(const Matrix& all) {
                                             name(all.dtype()), checksum_text(all)));
 }
 
+// n x d numbers of `each` bytes fit into the memory that is free, over all ranks.
+void require_room(const std::string& what, Int n, Int d, const std::string& numbers, std::size_t each,
+                  const char* advice) {
+  double bytes = static_cast<double>(n) * static_cast<double>(d) * static_cast<double>(each);
+  double free = static_cast<double>(memory::available()) / comm::node_size() * comm::size();
+  require(bytes <= free, "{}: {}x{} {} take {:.5g} GB, and {:.3g} GB of memory are free on {} rank{}; {}", what, n, d,
+          numbers, bytes / 1e9, free / 1e9, comm::size(), comm::size() == 1 ? "" : "s", advice);
+}
+
 }  // namespace
 
 void require_dense_room(const std::string& what, Int n, Int d, DType dtype, const char* advice) {
-  double bytes = static_cast<double>(n) * static_cast<double>(d) * static_cast<double>(bytes_of(dtype));
-  double free = static_cast<double>(memory::available()) / comm::node_size() * comm::size();
-  require(bytes <= free, "{}: {}x{} dense {} numbers take {:.5g} GB, and {:.3g} GB of memory are free on {} rank{}; {}",
-          what, n, d, name(dtype), bytes / 1e9, free / 1e9, comm::size(), comm::size() == 1 ? "" : "s", advice);
+  require_room(what, n, d, fmt::format("dense {} numbers", name(dtype)), bytes_of(dtype), advice);
+}
+
+void require_byte_room(const std::string& what, Int n, Int d, const char* advice) {
+  require_room(what, n, d, "bytes", 1, advice);
 }
 
 DataSet::DataSet(Int n, Matrix local, const std::string& source) : layout_(comm::layout(n)), local_(std::move(local)) {
@@ -57,9 +67,34 @@ DataSet::DataSet(Int n, Csr local, const std::string& source)
               source, first() + i + 1, csr_->columns[e] + 1, csr_->values.get(0, e));
 }
 
-const Matrix& DataSet::local() const {
+DataSet::DataSet(Int n, ByteMatrix local, DType dtype, const std::string& source)
+    : layout_(comm::layout(n)),
+      local_(0, 0, dtype),
+      bytes_(std::make_shared<const ByteMatrix>(std::move(local))),
+      bytes_dtype_(dtype) {
+  require(n >= 1 && d() >= 1, "{}: a data set needs at least one row and one column, got {}x{}", source, n, d());
+  require(bytes_->rows() == local_n(), "{}: {} of the {} rows expected on this rank, got {}", source, local_n(), n,
+          bytes_->rows());
+}
+
+Matrix DataSet::local(Int first, Int count) const {
   require(!sparse(), "this data set is sparse and has no dense rows; to_dense() makes one that has");
-  return local_;
+  return bytes_ ? bytes_->decode(first, count, dtype()) : local_.row_block(first, count);
+}
+
+template <class T>
+const T* DataSet::line(Int i, T* buffer) const {
+  if (!bytes_) return local_.view<T>().line(i);
+  bytes_->decode(i, buffer);
+  return buffer;
+}
+
+template const float* DataSet::line(Int, float*) const;
+template const double* DataSet::line(Int, double*) const;
+
+const ByteMatrix& DataSet::bytes() const {
+  require(is_bytes(), "this data set holds no bytes");
+  return *bytes_;
 }
 
 const Csr& DataSet::csr() const {
@@ -83,6 +118,13 @@ DataSet DataSet::own(Csr rows) {
   return data;
 }
 
+DataSet DataSet::own(ByteMatrix rows, DType dtype) {
+  DataSet data(Layout{rows.rows(), 1}, Matrix());
+  data.bytes_ = std::make_shared<const ByteMatrix>(std::move(rows));
+  data.bytes_dtype_ = dtype;
+  return data;
+}
+
 DataSet DataSet::generate(Int n, Int d, const std::function<Matrix(Int, Int)>& rows) {
   require(n >= 1 && d >= 1, "DataSet.generate: at least one row and one column expected, got {}x{}", n, d);
   Layout layout = comm::layout(n);
@@ -100,7 +142,13 @@ DataSet DataSet::generate(Int n, Int d, const std::function<Matrix(Int, Int)>& r
 
 Matrix DataSet::gather(const Index& rows) const {
   rows.require_within("DataSet:gather", n());
+  if (bytes_) return gather_bytes(rows).decode(0, rows.size(), dtype());
   return sparse() ? gather_sparse(rows).dense() : comm::gather_rows(local_, layout_, rows);
+}
+
+ByteMatrix DataSet::gather_bytes(const Index& rows) const {
+  rows.require_within("DataSet:gather", n());
+  return bytes().with(comm::gather_rows(bytes_->words(), layout_, rows));
 }
 
 // The entries travel as (column, value) pairs, in the order of ranks, and are then put in the order of `rows`.
@@ -142,7 +190,11 @@ DataSet DataSet::subset(const Index& rows) const {
   rows.require_within("DataSet:subset", n());
   Layout target = comm::layout(rows.size());
   Int begin = target.first(comm::rank()), end = begin + target.count(comm::rank());
-  Matrix local(sparse() ? 0 : end - begin, d(), dtype());
+  // Bytes travel as the words that hold them.
+  auto of_piece = [&](const Index& some) {
+    return bytes_ ? comm::gather_rows(bytes_->words(), layout_, some) : gather(some);
+  };
+  Matrix local(sparse() ? 0 : end - begin, bytes_ ? bytes_->words().cols() : d(), bytes_ ? DType::f32 : dtype());
   Csr sparse_local;
   sparse_local.cols = d();
   sparse_local.values = Matrix(1, 0, dtype());
@@ -153,15 +205,17 @@ DataSet DataSet::subset(const Index& rows) const {
       Csr all = gather_sparse(rows.slice(at, count));
       if (from < to) sparse_local.append(all.take(Index::range(from - at, to - from).values()));
     } else {
-      Matrix all = gather(rows.slice(at, count));
+      Matrix all = of_piece(rows.slice(at, count));
       if (from < to) local.row_block(from - begin, to - from).copy_from(all.row_block(from - at, to - from));
     }
   }
+  if (bytes_) return DataSet(rows.size(), bytes_->with(local), dtype(), "DataSet:subset");
   return sparse() ? DataSet(rows.size(), std::move(sparse_local), "DataSet:subset")
                   : DataSet(rows.size(), local, "DataSet:subset");
 }
 
 DataSet DataSet::to(DType dtype) const {
+  if (bytes_) return DataSet(n(), *bytes_, dtype, "DataSet:to");
   return sparse() ? DataSet(n(), csr_->to(dtype), "DataSet:to") : DataSet(n(), local_.contiguous(dtype), "DataSet:to");
 }
 
@@ -172,7 +226,23 @@ DataSet DataSet::to_dense() const {
 }
 
 DataSet DataSet::to_sparse() const {
-  return sparse() ? *this : DataSet(n(), Csr::from_dense(local_), "DataSet:to_sparse");
+  return sparse() ? *this : DataSet(n(), Csr::from_dense(local()), "DataSet:to_sparse");
+}
+
+DataSet DataSet::to_real() const {
+  if (!bytes_) return *this;
+  require_dense_room("DataSet:to_real", n(), d(), dtype(), "leave them bytes");
+  return DataSet(n(), local(), "DataSet:to_real");
+}
+
+DataSet DataSet::to_bytes(ByteCode code) const {
+  require(!sparse(), "DataSet:to_bytes: dense data expected, this is sparse");
+  DataSet real = to_real();
+  ByteMatrix bytes(local_n(), d(), code);
+  dispatch(dtype(), [&]<class T>() {
+    parallel_for(local_n(), local_n() * d(), [&](Int i) { bytes.encode(i, real.local_.view<T>().line(i)); });
+  });
+  return DataSet(n(), std::move(bytes), dtype(), "DataSet:to_bytes");
 }
 
 Index DataSet::local_rows(const Index& rows) const {
@@ -194,7 +264,8 @@ std::string DataSet::fingerprint() const {
         sum.add(csr_->columns.data() + start, count * sizeof(std::int32_t));
         sum.add(csr_->values.view<T>().data + start, count * sizeof(T));
       } else {
-        sum.add(local_.view<T>().line(i), d() * sizeof(T));
+        std::vector<T> buffer(bytes_ ? d() : 0);
+        sum.add(line(i, buffer.data()), d() * sizeof(T));
       }
     });
     sums[i] = sum.value();

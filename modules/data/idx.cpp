@@ -50,7 +50,7 @@ Match is_idx(const FileStart& start) {
 const RegisteredLoader idx({
     .name = "idx",
     .gives = "X",
-    .options = {scale_option()},
+    .options = {scale_option(), bytes_option()},
     .matches = is_idx,
     .load = load_idx,
 });

@@ -110,7 +110,7 @@ Loaded load_npy(const std::string& path, const Params& options) {
 const RegisteredLoader npy({
     .name = "npy",
     .gives = "X; further dimensions than the first make up the columns; of texts, with names, also classes",
-    .options = {scale_option(), names_option()},
+    .options = {scale_option(), bytes_option(), names_option()},
     .matches = begins_with(magic),
     .load = load_npy,
 });

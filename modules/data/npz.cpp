@@ -41,6 +41,7 @@ const RegisteredLoader npz({
     .name = "npz",
     .gives = "X, one of its arrays, with names also classes; or the sparse matrix of scipy.sparse.save_npz",
     .options = {scale_option(),
+                bytes_option(),
                 names_option(),
                 {.name = "member",
                  .help = "which array; by default the only one, or the matrix that SciPy wrote",

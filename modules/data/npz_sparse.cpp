@@ -183,7 +183,7 @@ bool is_sparse_matrix(const std::vector<ZipMember>& members) {
 }
 
 DataSet read_sparse_matrix(const std::string& path, const std::vector<ZipMember>& members, const Params& options) {
-  for (const char* option : {"scale", "names"})
+  for (const char* option : {"scale", "bytes", "names"})
     require(!options.get<bool>(option).value_or(false), "{}: {} = true is for arrays, this is a sparse matrix", path,
             option);
   Head head = read_head(path, members, options);

@@ -44,6 +44,7 @@ struct ArrayRows {
 };
 
 const Param& scale_option();
+const Param& bytes_option();
 const Param& names_option();
 DType natural_dtype(const RawArray& array);  // f32 where it holds every value
 DataSet read_array(ByteReader& in, const RawArray& array, const Params& options);

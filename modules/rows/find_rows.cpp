@@ -37,7 +37,9 @@ std::vector<RowHash> hashes(const DataSet& x) {
         auto& csr = x.csr();
         for (Int e = csr.starts[i]; e < csr.starts[i + 1]; ++e) add(csr.columns[e], csr.values.view<T>().data[e]);
       } else {
-        for (Int j = 0; j < x.d(); ++j) add(j, x.local().view<T>().line(i)[j]);
+        std::vector<T> buffer(x.is_bytes() ? x.d() : 0);
+        const T* line = x.line(i, buffer.data());
+        for (Int j = 0; j < x.d(); ++j) add(j, line[j]);
       }
       all[i] = {one.value(), other.value()};
     });

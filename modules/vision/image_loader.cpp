@@ -100,12 +100,19 @@ LoadedImages load_source(const ImageSource& source, const std::string& what, con
   Layout layout = comm::layout(n);
   Int first = layout.first(comm::rank());
   ImageShape shape = source.shape();
-  comm::together([&] { require_dense_room(what, n, shape.size(), DType::f32); });
-  Matrix pixels(layout.count(comm::rank()), shape.size(), DType::f32), labels(pixels.rows(), 1, DType::f32);
-  auto p = pixels.view<float>(), l = labels.view<float>();
-  comm::together(
-      [&] { parallel_for(p.rows, pixels.size(), [&](Int i) { l(i, 0) = source.read(list[first + i], p.line(i)); }); });
-  LoadedImages loaded{Images(DataSet(n, pixels, what), shape), {}, source.classes, skipped};
+  comm::together([&] { require_byte_room(what, n, shape.size(), fewer_rows); });
+  ByteMatrix pixels(layout.count(comm::rank()), shape.size(), {});
+  Matrix labels(pixels.rows(), 1, DType::f32);
+  auto l = labels.view<float>();
+  comm::together([&] {
+    parallel_for(pixels.rows(), pixels.rows() * shape.size(), [&](Int i) {
+      std::vector<float> values(shape.size());
+      l(i, 0) = source.read(list[first + i], values.data());
+      std::transform(values.begin(), values.end(), pixels.line(i),
+                     [](float v) { return static_cast<std::uint8_t>(v); });
+    });
+  });
+  LoadedImages loaded{Images(DataSet(n, pixels, DType::f32, what), shape), {}, source.classes, skipped};
   if (source.labelled) loaded.y = DataSet(n, labels, what);
   return loaded;
 }

@@ -34,7 +34,8 @@ class ImageSource {
   virtual ~ImageSource() = default;
   virtual Int count() const = 0;
   virtual ImageShape shape() const = 0;
-  // shape().size() numbers; gives the label. Fails with the file's name where the picture is not as it should be.
+  // shape().size() whole numbers from 0 to 255; gives the label. Fails with the file's name where the picture is not as
+  // it should be.
   virtual float read(Int i, float* to) const = 0;
 
   bool labelled = true;

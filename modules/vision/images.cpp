@@ -23,13 +23,12 @@ Index BorderRows::of(const Layout& layout) {
   return Index(std::move(rows));
 }
 
-BorderRows::BorderRows(const Matrix& local, const Layout& layout)
-    : local_(local), numbers_(of(layout)), first_(layout.first(comm::rank())) {
-  border_ = comm::gather_rows(local, layout, numbers_);
-}
+BorderRows::BorderRows(const DataSet& rows)
+    : rows_(rows), numbers_(of(rows.layout())), border_(rows_.gather(numbers_)) {}
 
-const float* BorderRows::row(Int global) const {
-  if (global >= first_ && global - first_ < local_.rows()) return local_.view<float>().line(global - first_);
+const float* BorderRows::row(Int global, float* buffer) const {
+  Int local = global - rows_.first();
+  if (local >= 0 && local < rows_.local_n()) return rows_.line(local, buffer);
   auto at = std::lower_bound(numbers_.begin(), numbers_.end(), global);
   require(at != numbers_.end() && *at == global, "row {} is neither this rank's nor at a border", global + 1);
   return border_.view<float>().line(at - numbers_.begin());
@@ -59,17 +58,19 @@ Images Images::crops(Int height, Int width, Int views, std::function<Crop(Int)> 
   out.views_ = views;
   out.layout_ = {n() * views, layout_.ranks};
   out.crop_ = std::move(crop);
-  out.pictures_ = BorderRows(source_.local(), layout_);
+  out.pictures_.emplace(source_);
   return out;
 }
 
 void Images::read(Int local, float* to) const {
   if (!crop_) {
-    std::copy_n(source_.local().view<float>().line(local), shape_.size(), to);
+    if (const float* line = source_.line(local, to); line != to) std::copy_n(line, shape_.size(), to);
     return;
   }
   Int row = first() + local, c = shape_.channels;
-  const float* from = pictures_.row(row / views_);
+  thread_local std::vector<float> buffer;
+  buffer.resize(source_shape_.size());
+  const float* from = pictures_->row(row / views_, buffer.data());
   auto [top, left, flipped] = crop_(row);
   for (Int y = 0; y < shape_.height; ++y) {
     const float* line = from + ((top + y) * source_shape_.width + left) * c;

@@ -1,10 +1,12 @@
 // Images: n pictures of one size, distributed over the ranks like the rows of a DataSet, and views of them.
 //
 // A picture is a row of height · width · channels numbers, f32, line after line and the channels of a pixel together:
-// (y, x, c) is number (y width + x) channels + c. Loaders give values from 0 to 255. Views (crops, mirror images) are
-// read out of the pictures when they are needed and never stored; the views of a picture follow each other, so that
-// view v of picture i is row i views + v.
+// (y, x, c) is number (y width + x) channels + c. Loaders give values from 0 to 255, kept as bytes. Views (crops,
+// mirror images) are read out of the pictures when they are needed and never stored; the views of a picture follow each
+// other, so that view v of picture i is row i views + v.
 #pragma once
+
+#include <optional>
 
 #include "modules/data/dataset.hpp"
 
@@ -24,19 +26,18 @@ struct Crop {
   bool mirrored;
 };
 
-// Rows of a distributed matrix that this rank needs when every row is repeated: its own, and those at the borders
-// between ranks, which are gathered at once (collective).
+// Rows of dense f32 data that this rank needs when every row is repeated: its own, and those at the borders between
+// ranks, which are gathered at once (collective).
 class BorderRows {
  public:
-  BorderRows() = default;
-  BorderRows(const Matrix& local, const Layout& layout);
-  static Index of(const Layout& layout);  // the first row of every rank but the first
-  const float* row(Int global) const;
+  explicit BorderRows(const DataSet& rows);
+  static Index of(const Layout& layout);              // the first row of every rank but the first
+  const float* row(Int global, float* buffer) const;  // in `buffer` where the rows are kept as bytes
 
  private:
-  Matrix local_, border_;
+  DataSet rows_;
   Index numbers_;
-  Int first_ = 0;
+  Matrix border_;
 };
 
 class Images {
@@ -59,8 +60,8 @@ class Images {
   ImageShape source_shape_, shape_;
   Int views_ = 1, earlier_views_ = 1;  // of each row of source_; that those rows are of a picture themselves
   Layout layout_;
-  std::function<Crop(Int)> crop_;  // none: the pictures themselves
-  BorderRows pictures_;
+  std::function<Crop(Int)> crop_;       // none: the pictures themselves
+  std::optional<BorderRows> pictures_;  // with crop_
 };
 
 // Pieces of size x size, or all of the picture, at random places, each mirrored with probability 1/2 if `mirror`. View

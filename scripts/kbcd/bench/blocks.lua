@@ -1,6 +1,6 @@
 -- blocks: how fast blocks are computed: 2nbd flop over the time of a block and of its product with one column; and of its
 -- product with the shape's k columns, 2nb(d+k) flop. Each round computes the block again. Sparse rows: 2b flop for each of
--- their entries, and how many entries of the block are made in a second.
+-- their entries, and how many entries of the block are made in a second. Rows that are kept as bytes are counted as dense.
 
 local kbcd = require "kbcd"
 local data, flops = require "kbcd.bench.data", require "kbcd.bench.flops"
@@ -39,6 +39,19 @@ local function dense(bench, shape)
   bench.add_rates("blocks", items, bench.measure(items, bench.repeats))
 end
 
+-- Rows that are kept as bytes, on a CPU that multiplies bytes.
+local function bytes(bench, shape)
+  local n, b, items = bench.sizes.n, bench.sizes.b, {}
+  local X = data.byte_rows(n, shape.d)
+  local one, all = Matrix.randn(X.local_n, 1, { seed = 4 }), Matrix.randn(X.local_n, shape.k, { seed = 4 })
+  local block = makers(X, b)[1]
+  items[1] = { name = ("%s of bytes, d=%d"):format(block.name, shape.d), bar = data.multiplies_bytes() and 2.5 or nil,
+    flop = flops.block(n, b, shape.d), run = once(block.make, one) }
+  items[2] = { name = ("  and its product, k=%d"):format(shape.k), flop = flops.block_times(n, b, shape.d, shape.k),
+    run = once(block.make, all) }
+  bench.add_rates("blocks", items, bench.measure(items, bench.repeats))
+end
+
 local function sparse(bench, shape)
   local n, b, items = math.max(bench.sizes.b, math.floor(bench.sizes.n * shape.share)), bench.sizes.b, {}
   local X, entries = data.text(n, shape.d, shape.words)
@@ -52,5 +65,6 @@ end
 
 return function(bench)
   for _, shape in ipairs(bench.sizes.shapes) do dense(bench, shape) end
+  bytes(bench, bench.sizes.images)
   sparse(bench, bench.sizes.text)
 end

@@ -14,16 +14,28 @@ function data.rows(n, d, after)
   end)
 end
 
+-- n rows of d bytes, as far from each other.
+function data.byte_rows(n, d, after)
+  local scale = 2 ^ math.floor(math.log(1e2 / (2 * d * 256 ^ 2 / 12)) / math.log(2) / 2 + 0.5)
+  return DataSet.generate(n, d, function(first, last)
+    local rows = Matrix.rand(last - first + 1, d, { seed = 1, first_row = first + (after or 0), dtype = "f32" })
+    return rows:scale(256):floor():clamp(0, 255):scale(scale)
+  end):to_bytes(scale, 0)
+end
+
 -- Rows and labels 1..k, by which of k fixed directions a row has most of.
-local function generated_pair(n, d, k, after)
-  local X = data.rows(n, d, after)
-  local scores = X.rows * Matrix.randn(d, k, { seed = 2, dtype = "f32" })
+local function generated_pair(n, d, k, after, bytes)
+  local X = (bytes and data.byte_rows or data.rows)(n, d, after)
+  local scores = X:part(1, X.local_n) * Matrix.randn(d, k, { seed = 2, dtype = "f32" })
   return X, DataSet.local_part(n, scores.nrows > 0 and scores:argmax(2) or Matrix.zeros(0, 1))
 end
 
+-- Whether the CPU multiplies bytes (core/byte_tiles.hpp).
+function data.multiplies_bytes() return not kbcd.version():find("of bytes: none", 1, true) end
+
 local folder = "/usr/share/datasets/fashion-mnist/"
 
-local function load(name, n)
+local function load(name, n, bytes)
   local path = folder .. name .. "-ubyte.gz"
   local file = io.open(path)
   if not file then
@@ -31,23 +43,24 @@ local function load(name, n)
       "--data generated takes made-up rows of the same shape", 0)
   end
   file:close()
-  return (kbcd.load(path, { rows = n }))
+  return (kbcd.load(path, { rows = n, bytes = bytes or false }))
 end
 
 local last = {}
 
 -- { X, y, Y, first, test = { X, y } }: the first n rows of the images, and of those to test with. s: n, d, k, test (how
--- many to test with), data ("fashion" or "generated").
+-- many to test with), data ("fashion" or "generated"), bytes (true: the rows are kept as bytes).
 function data.images(s)
-  local key = table.concat({ s.data, s.n, s.d, s.k, s.test }, " ")
+  local key = table.concat({ s.data, s.n, s.d, s.k, s.test, tostring(s.bytes) }, " ")
   if last.key == key then return last end
   last = { key = key, test = {} }
   if s.data == "fashion" then
-    last.X, last.y = load("train-images-idx3", s.n), load("train-labels-idx1", s.n)
-    last.test.X, last.test.y, last.first = load("t10k-images-idx3", s.test), load("t10k-labels-idx1", s.test), 0
+    last.X, last.y = load("train-images-idx3", s.n, s.bytes), load("train-labels-idx1", s.n)
+    last.test.X, last.test.y = load("t10k-images-idx3", s.test, s.bytes), load("t10k-labels-idx1", s.test)
+    last.first = 0
   else
-    last.X, last.y = generated_pair(s.n, s.d, s.k)
-    last.test.X, last.test.y = generated_pair(s.test, s.d, s.k, s.n)
+    last.X, last.y = generated_pair(s.n, s.d, s.k, 0, s.bytes)
+    last.test.X, last.test.y = generated_pair(s.test, s.d, s.k, s.n, s.bytes)
     last.first = 1
   end
   last.Y = kbcd.labels.one_vs_all(last.y, { classes = s.k, first = last.first })
@@ -55,7 +68,9 @@ function data.images(s)
 end
 
 -- Bytes of the rows and targets on this rank.
-function data.bytes(set) return 4 * set.X.local_n * set.X.d + 8 * set.Y.nrows * set.Y.ncols end
+function data.bytes(set)
+  return (set.X.bytes and 1 or 4) * set.X.local_n * set.X.d + 8 * set.Y.nrows * set.Y.ncols
+end
 
 -- n sparse rows of about `words` of d words, the j-th word in one row of j or so, as in text; and how many entries they
 -- have.

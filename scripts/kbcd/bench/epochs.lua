@@ -21,6 +21,17 @@ local function first_epochs(bench)
   return items, rounds
 end
 
+-- The full kernel of rows that are kept as bytes.
+local function of_bytes(bench)
+  local images = bench.images()
+  images.bytes = true
+  local set, b = data.images(images), bench.sizes.p_block
+  local item = { name = ("full kernel of bytes, b=%d"):format(b), warm = false, bar = data.multiplies_bytes() and 3 or nil,
+    flop = flops.full_epoch(set.X.n, set.X.d, set.Y.ncols),
+    run = function() return fit({ method = "full_kernel", b = b }, set, bench.peak) end }
+  bench.add_rates("epochs", { item }, bench.measure({ item }, bench.long_repeats))
+end
+
 -- How many times faster the later epochs are than the first, by the median round.
 local function later(bench, name, rounds)
   for _, round in ipairs(rounds) do
@@ -64,6 +75,7 @@ end
 
 return function(bench)
   local items, rounds = first_epochs(bench)
+  of_bytes(bench)
   cached_full(bench)
   for i = 2, 3 do later(bench, items[i].name, rounds[i]) end
   for i, item in ipairs(items) do

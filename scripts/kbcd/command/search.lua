@@ -80,7 +80,7 @@ end
 
 -- What "standardize" does, and which columns are not constant.
 local function standardized(X)
-  local fitted = kbcd.preprocess.fit("standardize", kbcd.DataSet.local_part(X.n, X.rows))
+  local fitted = kbcd.preprocess.fit("standardize", X)
   fitted.varies = {}
   for j = 1, X.d do fitted.varies[j] = fitted.scale(1, j) ~= 1 end
   return fitted

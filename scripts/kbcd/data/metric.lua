@@ -62,7 +62,7 @@ function metric.apply(L, X)
   local out = Matrix.zeros(X.local_n, L.ncols == 1 and X.d or L.ncols, X.dtype)
   for first = 1, X.local_n, 4096 do
     local last = math.min(first + 4095, X.local_n)
-    local rows = X.rows:rows(first, last)
+    local rows = X:part(first, last)
     out:rows(first, last):copy(times(Matrix.zeros(rows.nrows, rows.ncols):copy(rows), L))
   end
   return kbcd.DataSet.local_part(X.n, out)

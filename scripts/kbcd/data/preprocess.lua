@@ -14,9 +14,9 @@ Preprocessing that is fitted on the training rows, stored with the model and app
 
 -- f(a copy of the rows in f64, the rows) for pieces of this rank's rows.
 local function pieces(X, f)
-  local count, piece = X.rows.nrows, 4096
+  local count, piece = X.local_n, 4096
   for first = 1, count, piece do
-    local rows = X.rows:rows(first, math.min(first + piece - 1, count))
+    local rows = X:part(first, math.min(first + piece - 1, count))
     f(kbcd.Matrix.zeros(rows.nrows, rows.ncols):copy(rows), rows)
   end
 end
@@ -119,15 +119,15 @@ function preprocess.fit(kind, X)
 end
 
 runtime.docs["preprocess.apply"] = [[preprocess.apply(p, X)
-Changes the rows of X in place by the result of preprocess.fit, and returns X. Without p or p.kind, nothing changes. The
-arithmetic is f64; rows in f32 are rounded once, after it. Numbers that f32 does not hold, such as 1e6 + 0.01, should be f64
-before.]]
+Changes the rows of X in place by the result of preprocess.fit, and returns X; rows that are kept as bytes become numbers.
+Without p or p.kind, nothing changes. The arithmetic is f64; rows in f32 are rounded once, after it. Numbers that f32 does
+not hold, such as 1e6 + 0.01, should be f64 before.]]
 function preprocess.apply(p, X)
   if not p or not p.kind then return X end
   if p.shift and p.shift.ncols ~= X.d then
     error(("preprocess.apply: %d columns expected, got %d"):format(p.shift.ncols, X.d), 2)
   end
-  if X.rows.nrows == 0 then return X end
+  if X.rows.nrows == 0 then return X end  -- (X.rows makes numbers of bytes)
   pieces(X, function(rows, own)
     if p.kind == "unit-norm" then
       -- The largest entry becomes 1 first, so that squares neither vanish nor overflow; rows of zeros stay.

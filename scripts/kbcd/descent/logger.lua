@@ -26,6 +26,7 @@ local function settings(run, about)
   local X, model = run.X, run.model
   local entry = { type = "run", method = run.owner, title = run.title, n = X.n, d = X.d, k = run.lambda.k,
     p = not model.distributed and model.count or nil, ranks = kbcd.size(), threads = kbcd.threads(), precision = X.dtype,
+    bytes = X.bytes and true or nil,
     versions = kbcd.version(), lambda = run.lambda.values,
     residual_of = run.residual_of }
   for name, value in pairs(run.o) do

@@ -27,7 +27,7 @@ end
 local function centers_ahead(X, b)
   local count = kbcd.size() * kbcd.threads()
   if X.sparse then return count end
-  local bytes = 2 * b * X.d * (X.dtype == "f32" and 4 or 8)
+  local bytes = 2 * b * X.d * (X.bytes and 1 or X.dtype == "f32" and 4 or 8)
   return math.max(1, kbcd.allreduce_min(math.min(count, math.floor(kbcd.memory_budget() / 4 / bytes))))
 end
 

@@ -38,6 +38,11 @@ local function write_settings(file, m, about)
   file:set("/", "method", about.method)
   for name, value in pairs{ task = about.task, precision = m.X.dtype, n = about.n or m.X.n, d = m.d, k = m.lambda.k,
     best = about.best } do file:set("/", name, value) end
+  local code = m.form == "kernel" and m.X.bytes
+  if code then
+    file:group("/bytes")
+    for _, name in ipairs{ "scale", "shift" } do file:set("/bytes", name, code[name]) end
+  end
   if m.kernel then write_function(file, "/kernel", m.kernel) end
   if m.map then
     write_function(file, "/map", m.map, { p = m.map.p, seed = m.map.seed })

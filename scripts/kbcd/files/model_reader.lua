@@ -6,6 +6,7 @@ local table_group = require "kbcd.files.table_group"
 local pipeline_group = require "kbcd.files.pipeline_group"
 local lua_source = require "kbcd.support.lua_source"
 local stand_in = require "kbcd.files.stand_in"
+local without_places = require "kbcd.support.without_places"
 
 local reader = { format = "kbcd model", version = 2 }
 
@@ -212,6 +213,15 @@ local function read_sparse_rows(file, name, cols, dtype, beside)
   return X
 end
 
+-- Centres that the model kept as bytes; the file has the numbers that they stand for.
+local function as_bytes(file, X)
+  if not file:has("/bytes") then return X end
+  local function number(name) return field(file, "/bytes", name, "number", "a number", function() return true end) end
+  local good, packed = pcall(X.to_bytes, X, number "scale", number "shift")
+  if not good then refuse(file.path, "/bytes: %s", without_places(packed)) end
+  return packed
+end
+
 local function read_lambdas(file, version)
   local name, list = version == 1 and "/lambdas" or "/lambda", {}
   local shape = file:shape(name)
@@ -284,7 +294,7 @@ local function read(file, with)
     require_shape(file, "/coefficients", rows, width)
     local coefficients = read_rows(file, "/coefficients", rows, width, "f64")
     m.centers = sparse and read_sparse_rows(file, "/centers", columns, m.precision, coefficients)
-      or read_rows(file, "/centers", rows, columns, m.precision)
+      or as_bytes(file, read_rows(file, "/centers", rows, columns, m.precision))
     m.coefficients = coefficients.rows
   end
   return m

@@ -47,6 +47,9 @@ function measure(value, seen)
   if kind == "Index" then return #value .. " numbers", 8 * #value end
   local rows, columns = field(value, "n") or field(value, "nrows"), field(value, "d") or field(value, "ncols")
   if not rows or not columns then return nil, nil end
+  if kind == "DataSet" and value.bytes then
+    return ("%dx%d %s, bytes"):format(rows, columns, value.dtype), value.local_n * columns
+  end
   local good, inner = pcall(function() return value.rows end)  -- of dense data
   local _, bytes = measure(good and inner or 0, seen)
   return ("%dx%d"):format(rows, columns), bytes

@@ -1,6 +1,6 @@
 -- run_log(path): the log of a run, one JSON object a line, for `kbcd report` and for your own tools.
 --
---   {"type":"run", "method":…, "title":…, "n":…, "d":…, "k":…, "p":…, "ranks":…, "threads":…, "precision":…,
+--   {"type":"run", "method":…, "title":…, "n":…, "d":…, "k":…, "p":…, "ranks":…, "threads":…, "precision":…, "bytes":…,
 --    "task":"classify"|"regress", "data":…, "versions":…, "residual_of":"equations"|"targets", and every option of the
 --    method: "lambda":[…], "b":…, …}                                                                     first
 --   {"type":"block", "epoch":…, "block":…, "blocks":…, "epoch_end":…, "seconds":…, "primitives":{name:seconds,…}, "p":…,

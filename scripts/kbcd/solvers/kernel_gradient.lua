@@ -24,7 +24,7 @@ return function(X, alpha, Z, kernel)
   if Z.d ~= X.d then error(("kernel_gradient: Z: rows of %d numbers expected, got %d"):format(X.d, Z.d), 2) end
   local all = Index.range(1, Z.n)
   local w = kbcd.KernelBlock(X, all, kernel:slope(), { centers = Z })        -- this rank's centres x m
-  local z, x, list = Z:gather(all):to("f64"), X.rows:to("f64"), {}
+  local z, x, list = Z:gather(all):to("f64"), X:part(1, X.local_n):to("f64"), {}
   local dense = not euclidean and w:dense()
   for c = 1, alpha.ncols do
     local a = alpha:cols(c):clone()
