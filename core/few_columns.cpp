@@ -222,13 +222,8 @@ struct RowsInCache {
   }
 
   void set(View<std::uint16_t> k, Int lanes) {
-    lines = converted;
-    ld = ld_here;
-    whole = (k.cols + lanes - 1) / lanes * lanes;
-    for (Int i = 0; i < k.rows; ++i) {
-      half::unpack(k.line(i), converted + i * ld, k.cols);
-      std::fill(converted + i * ld + k.cols, converted + i * ld + whole, T(0));
-    }
+    for (Int i = 0; i < k.rows; ++i) half::unpack(k.line(i), converted + i * ld_here, k.cols);
+    set(View<T>{converted, k.rows, k.cols, ld_here}, lanes);
   }
 };
 

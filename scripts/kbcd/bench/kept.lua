@@ -3,8 +3,8 @@
 --
 -- B:t() * A and B * D with k columns do 2k operations for every number of a block that they read. K * V over one triangle
 -- does 4k, since K(s, u) serves the rows of s and of u. With few columns a product is bound by memory, with many by
--- arithmetic (sgemm's rate / operations a byte); the bar is for the smaller of the two. Numbers kept in f16 take half the memory, and
--- their products are timed against those in f32.
+-- arithmetic (sgemm's rate / operations a byte); the bar is for the smaller of the two. Numbers kept in f16 take half the
+-- memory, and their products are timed against those in f32.
 
 local kbcd = require "kbcd"
 local data, measure = require "kbcd.bench.data", require "kbcd.bench.measure"
