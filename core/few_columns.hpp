@@ -10,7 +10,7 @@
 
 namespace kbcd::tiles {
 
-// The most columns. Each row of w is a cache line.
+// The numbers of a cache line.
 template <class T>
 constexpr Int few_columns = 64 / sizeof(T);
 
@@ -27,9 +27,11 @@ struct Lines {
   Int step;
 };
 
-// v, d and t have `columns` lines. What stands in v after k.cols numbers, up to whole_lines(k.cols), must be finite;
-// what is written to t there has no meaning. in_order: the rows that follow k in memory are read next.
-template <class T>
-void few_products(View<T> k, Int columns, Lines<const T> v, const T* w, Lines<T> d, Lines<T> t, bool in_order);
+// v, d and t have `columns` lines, w one for each row of k. What stands in v after k.cols numbers, up to
+// whole_lines(k.cols), must be finite; what is written to t there has no meaning. in_order: the rows that follow k in
+// memory are read next. S: T, or std::uint16_t for numbers in f16 (core/half.hpp), whose products are those of the same
+// numbers in f32, to the bit.
+template <class T, class S>
+void few_products(View<S> k, Int columns, Lines<const T> v, Lines<const T> w, Lines<T> d, Lines<T> t, bool in_order);
 
 }  // namespace kbcd::tiles

@@ -24,7 +24,7 @@ Matrix Block::t_times(const Matrix& a) {
   Timer timer("block:t()*A");
   return factors(a.cols()) ? source().t_times(a) : dispatch(dtype(), [&]<class T>() {
     TransposedSum<T> sum(cols(), a);
-    panels_.each_panel<T>([&](int thread, Int first, View<T> panel) { sum.add(thread, first, panel); });
+    panels_.each_panel<T>([&](int thread, Int first, auto panel) { sum.add(thread, first, panel); });
     return sum.total();
   });
 }
@@ -35,7 +35,7 @@ Matrix Block::times(const Matrix& d) {
   Timer timer("block*D");
   return factors(d.cols()) ? source().times(d) : dispatch(dtype(), [&]<class T>() {
     RowProducts<T> products(rows(), d);
-    panels_.each_panel<T>([&](int, Int first, View<T> panel) { products.add(first, panel); });
+    panels_.each_panel<T>([&](int, Int first, auto panel) { products.add(first, panel); });
     return products.total();
   });
 }
@@ -48,7 +48,7 @@ Block::Both Block::both(const Matrix& d, const Matrix& a) {
   return dispatch(dtype(), [&]<class T>() {
     RowProducts<T> products(rows(), d);
     TransposedSum<T> sum(cols(), a);
-    panels_.each_panel<T>([&](int thread, Int first, View<T> panel) {
+    panels_.each_panel<T>([&](int thread, Int first, auto panel) {
       products.add(first, panel);
       sum.add(thread, first, panel);
     });

@@ -37,7 +37,8 @@ class BlockPanels {
   template <class T>
   View<T> panel(Int first, Int count, View<T> buffer);
   // visit(thread, first, panel) for panels that cover the block, each computed before its visit. Panel i always
-  // belongs to thread i mod t, so that the sums of a thread are the same from run to run.
+  // belongs to thread i mod t, so that the sums of a thread are the same from run to run. A visitor that also takes a
+  // View<std::uint16_t> gets panels that are kept in f16 as they are.
   template <class T, class Visit>
   void each_panel(Visit&& visit);
   // visit(first, slab) for slabs of many rows, one after the other, so that the visitor's BLAS has all threads.
@@ -68,7 +69,11 @@ View<T> BlockPanels::panel(Int first, Int count, View<T> buffer) {
 
 template <class T, class Visit>
 void BlockPanels::each_panel(Visit&& visit) {
-  bool kept = store_.reserve();
+  constexpr bool takes_halves = [] {
+    if constexpr (std::is_same_v<T, float>) return std::is_invocable_v<Visit, int, Int, View<std::uint16_t>>;
+    return false;
+  }();
+  bool kept = store_.reserve(), halves = kept && store_.half() && store_.filled();
   int threads = this->threads();
   Int height = kept ? panel_rows : rows_within_budget(panel_rows, cols() * sizeof(T), threads);
   Int panels = (rows() + height - 1) / height;
@@ -78,11 +83,19 @@ void BlockPanels::each_panel(Visit&& visit) {
   auto work = [&](int thread, int threads) {
     double seconds = 0;
     try {
-      Matrix buffer = panel_buffer<T>(store_.has_lines() ? 0 : std::min(height, rows()), cols());
+      bool needed = !store_.has_lines() && !(takes_halves && halves);
+      Matrix buffer = panel_buffer<T>(needed ? std::min(height, rows()) : 0, cols());
       for (Int p = thread; p < panels; p += threads) {
         Int first = p * height;
+        Int count = std::min(height, rows() - first);
+        if constexpr (takes_halves) {
+          if (halves) {
+            visit(thread, first, store_.halves(first, count));
+            continue;
+          }
+        }
         double start = now();
-        View<T> values = panel<T>(first, std::min(height, rows() - first), buffer.view<T>());
+        View<T> values = panel<T>(first, count, buffer.view<T>());
         seconds += now() - start;
         visit(thread, first, values);
       }

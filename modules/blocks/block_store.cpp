@@ -76,7 +76,7 @@ bool BlockStore::reserve() {
 void BlockStore::through_halves(Int first, View<float> lines) const {
   if (!reserved_ || !half()) return;
   for (Int i = 0; i < lines.rows; ++i) {
-    auto* halves = static_cast<std::uint16_t*>(halves_->data()) + (first + i) * cols_;
+    auto* halves = this->halves(first + i, 1).data;
     require(filled_ || half::pack(lines.line(i), halves, cols_),
             "{}: a value in row {} is larger than f16 holds ({}); keep = \"exact\" holds it", name_, first + i + 1,
             half::largest);

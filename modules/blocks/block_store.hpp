@@ -45,6 +45,9 @@ class BlockStore {
   View<T> lines(Int first, Int count) const {
     return slab_.view<T>().rows_from(first, count);
   }
+  View<std::uint16_t> halves(Int first, Int count) const {
+    return {static_cast<std::uint16_t*>(halves_->data()) + first * cols_, count, cols_, cols_};
+  }
   // Rows from `first`, kept in f16: stores `lines` if they are new, and sets them to the stored values.
   void through_halves(Int first, View<float> lines) const;
 

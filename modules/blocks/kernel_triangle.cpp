@@ -220,24 +220,15 @@ void KernelTriangle::fill(Int group) {
   filled_[group] = true;
 }
 
-// This rank's rows of K(s, u), of a tile that is kept; in `buffer` where it is kept in f16.
-template <class T>
-View<T> KernelTriangle::stored(Int s, Int u, View<T> buffer) const {
+// visit(K(s, u)), this rank's rows of a tile that is kept: a View of T, or of std::uint16_t where it is kept in f16.
+template <class T, class Visit>
+void KernelTriangle::with_stored(Int s, Int u, Visit&& visit) const {
   auto& tile = tiles_[u];
   Int first = tiles_[s].own_first, count = tiles_[s].own_count;
-  if (keep_ != Keep::f16) return tile.slab.view<T>().rows_from(first, count);
-  View<T> values = buffer.rows_from(0, count).cols_from(0, tile.count);
+  if (keep_ != Keep::f16) return visit(tile.slab.view<T>().rows_from(first, count));
   if constexpr (std::is_same_v<T, float>)
-    for (Int i = 0; i < count; ++i)
-      half::unpack(static_cast<std::uint16_t*>(tile.halves->data()) + (first + i) * tile.count, values.line(i),
-                   tile.count);
-  return values;
-}
-
-template <class T>
-Matrix KernelTriangle::half_buffer() const {
-  if (keep_ != Keep::f16) return Matrix(0, 0, dtype_of<T>);
-  return panel_buffer<T>(tiles_.front().count, tiles_.front().count);
+    visit(View<std::uint16_t>{static_cast<std::uint16_t*>(tile.halves->data()) + first * tile.count, count, tile.count,
+                              tile.count});
 }
 
 template <class T>
@@ -277,14 +268,11 @@ Matrix KernelTriangle::product(const Matrix& all, const std::vector<Int>& wanted
       }
     });
   }
-  std::vector<Matrix> buffers(thread_count());
-  for (auto& buffer : buffers) buffer = half_buffer<T>();
   auto cost = [&](Int i) { return tiles_[in_memory[i].s].own_count; };
   each_on_its_thread(false, static_cast<Int>(in_memory.size()), cost, [&](int thread, Int i) {
     auto& piece = in_memory[i];
     if (tiles_[piece.s].own_count > 0)
-      products.add(thread, piece, 0, stored<T>(piece.s, piece.u, buffers[thread].template view<T>()),
-                   keep_ != Keep::f16);
+      with_stored<T>(piece.s, piece.u, [&](auto values) { products.add(thread, piece, 0, values, true); });
   });
   return products.total();
 }
@@ -336,13 +324,14 @@ Matrix KernelTriangle::square(const Index& tiles) {
     parallel_for(count * count, size * size, [&](Int i) {
       Int s = list[i / count], u = list[i % count];
       if (s > u) return;
-      Matrix buffer = half_buffer<T>();
-      View<T> values = stored<T>(s, u, buffer.view<T>());
-      for (Int r = 0; r < values.rows; ++r) {
-        Int row = first[s] + own_places_[tiles_[s].own_first + r] - tiles_[s].first;
-        std::copy_n(values.line(r), values.cols, to.line(row) + first[u]);
-        for (Int c = 0; s != u && c < values.cols; ++c) to(first[u] + c, row) = values.line(r)[c];
-      }
+      with_stored<T>(s, u, [&](auto kept) {
+        View<T> values = converted(kept);
+        for (Int r = 0; r < values.rows; ++r) {
+          Int row = first[s] + own_places_[tiles_[s].own_first + r] - tiles_[s].first;
+          std::copy_n(values.line(r), values.cols, to.line(row) + first[u]);
+          for (Int c = 0; s != u && c < values.cols; ++c) to(first[u] + c, row) = values.line(r)[c];
+        }
+      });
     });
     return out;
   });

@@ -69,10 +69,8 @@ class KernelTriangle {
   void fill(Int group);
   template <class T, class Visit>
   void compute(Int group, Visit&& visit);
-  template <class T>
-  View<T> stored(Int s, Int u, View<T> buffer) const;
-  template <class T>
-  Matrix half_buffer() const;
+  template <class T, class Visit>
+  void with_stored(Int s, Int u, Visit&& visit) const;
   template <class T>
   Matrix product(const Matrix& all, const std::vector<Int>& wanted);
   Matrix product(const Matrix& v, const std::vector<Int>& wanted);

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/elementwise.hpp"
-#include "core/few_columns.hpp"
 #include "modules/blocks/kernel_triangle.hpp"
+#include "modules/blocks/panel_products.hpp"
 
 namespace kbcd {
 
@@ -17,11 +17,12 @@ class KernelTriangle::Products {
  public:
   // all: v of every rank, n x k. wanted: the tiles whose rows of K v are computed, in the order of the result.
   Products(const KernelTriangle& k, const Matrix& all, const std::vector<Int>& wanted)
-      : k_(k), cols_(all.cols()), few_(cols_ <= width), first_(k.tiles(), -1), given_(k.tiles()) {
+      : k_(k), cols_(all.cols()), few_(cols_ <= most_few_columns), first_(k.tiles(), -1), given_(k.tiles()) {
     for (Int t : wanted) first_[t] = std::exchange(rows_, rows_ + k.tiles_[t].count);
     ordered_ = few_ ? Matrix::zeros(cols_, tiles::whole_lines<T>(k.cols()) + width, dtype_of<T>).t()
                     : Matrix(k.cols(), cols_, dtype_of<T>);
-    own_ = few_ ? Matrix::zeros(k.own_.size(), width, dtype_of<T>) : Matrix(cols_, k.own_.size(), dtype_of<T>).t();
+    own_ = few_ ? Matrix::zeros(k.own_.size(), tiles::whole_lines<T>(cols_), dtype_of<T>)
+                : Matrix(cols_, k.own_.size(), dtype_of<T>).t();
     auto from = all.view<double>();
     auto to = ordered_.view<T>(), own = own_.view<T>();
     right_.resize(k.tiles());
@@ -46,13 +47,14 @@ class KernelTriangle::Products {
   Piece piece(Int s, Int u) const { return {s, u, s != u && first_[s] >= 0 && given_[u], first_[u] >= 0 && given_[s]}; }
 
   // Rows from `first` of this rank's rows of tile s. in_order: the rows that follow in memory are used next.
-  void add(int thread, const Piece& piece, Int first, View<T> values, bool in_order) {
+  template <class S>
+  void add(int thread, const Piece& piece, Int first, View<S> values, bool in_order) {
     if (sums_[thread].size() == 0) sums_[thread] = Matrix::zeros(cols_, rows_);
     Int own = k_.tiles_[piece.s].own_first + first;
     if (few_)
       add_few(thread, piece, own, values, in_order);
     else
-      add_many(thread, piece, own, values);
+      add_many(thread, piece, own, converted(values));
   }
 
   Matrix total() const {
@@ -83,13 +85,14 @@ class KernelTriangle::Products {
     }
   }
 
-  void add_few(int thread, const Piece& piece, Int own, View<T> values, bool in_order) {
+  template <class S>
+  void add_few(int thread, const Piece& piece, Int own, View<S> values, bool in_order) {
     thread_local tiles::Scratch<T> direct_part, transposed_part;
     Int step = tiles::whole_lines<T>(values.cols);
     tiles::Lines<T> d{piece.direct ? direct_part.at_least(cols_ * values.rows) : nullptr, values.rows};
     tiles::Lines<T> t{piece.transposed ? transposed_part.at_least(cols_ * step) : nullptr, step};
-    auto v = ordered_.view<T>();
-    tiles::few_products<T>(values, cols_, {v.data + k_.tiles_[piece.u].first, v.ld}, own_.view<T>().line(own), d, t,
+    auto v = ordered_.view<T>(), w = own_.view<T>();
+    tiles::few_products<T>(values, cols_, {v.data + k_.tiles_[piece.u].first, v.ld}, {w.line(own), w.ld}, d, t,
                            in_order);
     if (t.data) add_transposed(thread, piece.u, t);
     if (d.data) add_direct(thread, piece.s, own, values.rows, d.data, d.step, 1);
@@ -118,7 +121,7 @@ class KernelTriangle::Products {
   std::vector<Int> first_;                // by tile: its first row in the result; −1: not wanted
   std::vector<char> given_;               // by tile: v is not 0 there
   Matrix ordered_;                        // v in the order; with few columns, in lines of a column each
-  Matrix own_;                            // of this rank's rows; with few columns, in lines of `width`
+  Matrix own_;                            // of this rank's rows; with few columns, in whole lines
   std::vector<tiles::Columns<T>> right_;  // by tile: v, with many columns
   std::vector<Matrix> sums_;              // by thread
 };

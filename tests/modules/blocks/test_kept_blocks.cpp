@@ -125,6 +125,12 @@ BOOST_AUTO_TEST_CASE(blocks_in_f16) {
   BOOST_TEST(distance(rounded, rounded.unaryExpr([](double v) { return double(float(::Eigen::half(float(v)))); })) ==
              0);
   BOOST_TEST(relative_distance(first, rounded * w) <= 2e-6);
+  BOOST_TEST(largest_difference(block->times(as_matrix(w)), first) == 0);
+  for (Int columns : {4, 70}) {  // few and many
+    Dense v = normal(n, columns, 5, DType::f32), u = normal(b, columns, 6, DType::f32);
+    BOOST_TEST(relative_distance(block->times(as_matrix(u)), rounded * u) <= 2e-6);
+    BOOST_TEST(relative_distance(block->t_times(as_matrix(share(v))), rounded.transpose() * share(v)) <= 2e-6);
+  }
   BOOST_TEST(relative_distance(block->gram(DType::f64), rounded.transpose() * rounded) <= 1e-12);
   BOOST_TEST(distance(block->rows(Index({3, n - 1})), rows_of(exact, Index({3, n - 1}))) <= 0x1p-12);
   auto large = kernel_block(data, columns, kernel("polynomial", {{"degree", 9}, {"c", 9}}), {}, data, {Keep::f16});

@@ -46,6 +46,8 @@ BOOST_AUTO_TEST_CASE(products_are_those_of_the_naive_matrix) {
       Dense v = normal(rows, 3, 4);
       for (int pass = 0; pass < 2; ++pass)
         BOOST_TEST(distance(triangle->times(as_matrix(share(v))), share(k * v)) <= limit);
+      Dense many = normal(rows, 70, 6);
+      BOOST_TEST(distance(triangle->times(as_matrix(share(many))), share(k * many)) <= limit);
       v.topRows(rows / 2).setZero();  // some tiles are 0
       BOOST_TEST(distance(triangle->times(as_matrix(share(v))), share(k * v)) <= limit);
       if (!triangle->stays()) continue;
