@@ -98,7 +98,7 @@ double in_none() {
 }
 
 void reset() {
-  for (auto& [name, entry] : table().timers) entry = {name};
+  for (auto& [name, entry] : table().timers) entry = {name, 0, 0, {}};
   table().counters.clear();
   table().outermost = 0;
   table().since = now();

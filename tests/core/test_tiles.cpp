@@ -92,9 +92,9 @@ void few_products(Int m, Int n, Int columns) {
   };
   for (auto [direct, transposed] : {std::pair(true, true), std::pair(true, false), std::pair(false, true)}) {
     auto [d, t] = products(k.view<T>(), direct, transposed);
-    if (direct) check(d.view<T>(), dense(v).leftCols(n) * dense(piece).transpose(), 0, n, what + ", direct");
+    if (direct) check(d.template view<T>(), dense(v).leftCols(n) * dense(piece).transpose(), 0, n, what + ", direct");
     if (transposed)
-      check(t.view<T>(), dense(w).leftCols(columns).transpose() * dense(piece), 0, m, what + ", transposed");
+      check(t.template view<T>(), dense(w).leftCols(columns).transpose() * dense(piece), 0, m, what + ", transposed");
     if constexpr (std::is_same_v<T, float>) {
       auto [half_d, half_t] = products(View<std::uint16_t>{halves.data(), m, n, n}, direct, transposed);
       BOOST_CHECK_MESSAGE(!direct || dense(half_d) == dense(d), what << ", direct, f16");

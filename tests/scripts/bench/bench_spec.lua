@@ -98,7 +98,8 @@ end
 -- What every run measures, on any number of ranks.
 local function complete(groups, about, ranks)
   equal(#groups.start, 3, "an empty script, a small table with flags and without")
-  equal(#groups.peaks, 4, "sgemm, dgemm, dsyrk, ssyrk")
+  equal(#groups.peaks, 5, "sgemm, dgemm, dsyrk, ssyrk; memory")
+  equal(#groups.kept, 10, "two products with 10 and 40 columns, in f16; four of the triangle")
   equal(#groups.blocks, 2 * 2 * 3 + 2 + 2, "two sorts, three shapes, with and without products; bytes; text")
   equal(#groups.gram, 4)
   equal(#groups.lambdas, 3)
