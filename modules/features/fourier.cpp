@@ -16,7 +16,7 @@ class Fourier : public CosineMap {
       settings_.kernel->frequency(settings_.seed, features[i], {omega.line(i), static_cast<std::size_t>(omega.cols)});
     });
   }
-  Int made_at_once(Int) const override { return 64; }
+  Int made_at_once(Int) const override { return 16; }
 };
 
 const RegisteredFeatureMap<Fourier> fourier({.name = "fourier",

@@ -12,31 +12,38 @@ namespace {
 // The frequencies of some features into strips, in turns; squares[j]: the mean square of the coordinates of each.
 template <class Sum>
 Strips<Sum> strips_of(const SparseFrequencies& frequencies, std::vector<double>& squares) {
-  constexpr Int line = 16;  // features that are written to one line of a strip together
-  auto [count, d, at_once, make] = frequencies;
+  constexpr Int line = 16;  // features that are written to one line of a strip together, of which it has whole ones
+  static_assert(Strips<Sum>::width % line == 0);
+  Int count = frequencies.count, d = frequencies.d, at_once = frequencies.at_once;
   std::size_t bytes = count * d * sizeof(Sum);
   require(bytes <= memory::budget(),
           "RandomFeaturesBlock: {} features of {} columns take {} MB; lower b or raise --memory", count, d,
           bytes >> 20);
   Strips<Sum> strips(d, count);
-  Int parts = at_once > 0 ? (count + at_once - 1) / at_once : 0;
-  parallel_for(parts, parts > 1 ? count * d * 16 : 0, [&, count = count, d = d, at_once = at_once](Int part) {
-    Int first = part * at_once, here = std::min(at_once, count - first);
-    std::vector<double> buffer(here * d);
-    View<double> omega{buffer.data(), here, d, d};
+  require(at_once % line == 0 || at_once >= count, "frequencies: a multiple of {} at once expected, got {}", line,
+          at_once);
+  Int parts = count > 0 ? (count + at_once - 1) / at_once : 0, workers = std::min<Int>(parts, thread_count());
+  auto make_part = [&](Int first, View<double> omega) {
     frequencies.make(first, omega);
-    for (Int j = 0; j < here; ++j) {
+    for (Int j = 0; j < omega.rows; ++j) {
       double sum = 0, *of_feature = omega.line(j);
-      for (Int c = 0; c < d; ++c) {
+      for (Int c = 0; c < omega.cols; ++c) {
         of_feature[c] *= 0.5 / std::numbers::pi;
         sum += of_feature[c] * of_feature[c];
       }
-      squares[first + j] = sum / static_cast<double>(std::max<Int>(1, d));
+      squares[first + j] = sum / static_cast<double>(std::max<Int>(1, omega.cols));
     }
-    for (Int j0 = 0; j0 < here; j0 += line)
-      for (Int c = 0; c < d; ++c)
-        for (Int j = j0; j < std::min(here, j0 + line); ++j)
-          strips.line((first + j) / strips.width, c)[(first + j) % strips.width] = static_cast<Sum>(omega.line(j)[c]);
+    for (Int j0 = 0; j0 < omega.rows; j0 += line) {
+      Int here = std::min(line, omega.rows - j0);
+      Sum* to = strips.line((first + j0) / strips.width, 0) + (first + j0) % strips.width;
+      for (Int c = 0; c < omega.cols; ++c, to += strips.width)
+        for (Int j = 0; j < here; ++j) to[j] = static_cast<Sum>(omega.data[(j0 + j) * omega.ld + c]);
+    }
+  };
+  parallel_for(workers, count * d * 16, [&](Int worker) {
+    std::vector<double> buffer(std::min(at_once, count) * d);
+    for (Int first = worker * at_once; first < count; first += workers * at_once)
+      make_part(first, {buffer.data(), std::min(at_once, count - first), d, d});
   });
   return strips;
 }
