@@ -144,7 +144,7 @@ end)
 
 test("groups by name", function()
   local groups, about = bench("kbcd bench peaks gram --n 200 --b 32 --repeat 3")
-  equal(#groups.peaks + #groups.gram, 8)
+  equal(#groups.peaks + #groups.gram, 9)
   equal(groups.blocks, nil)
   equal(groups.gram["  the Gram alone"].flop, 2 * 200 * 32 * 32, "the last, in f64")
   equal(about.rounds, 3)
