@@ -27,7 +27,9 @@ class Session {
 
 int rank();
 int size();
-int node_size();  // ranks on this machine
+int node_size();                // ranks on this machine
+std::string host_of(int rank);  // its name; empty where all ranks are on one machine
+std::string who();              // begins a message of this rank: "[rank 1/3] ", with its host where there are several
 inline Layout layout(Int n) {
   return {n, size()};
 }
@@ -95,7 +97,7 @@ void meet(const char* place, const std::string& failure);
 // All ranks have run the script to its end.
 void end_of_script();
 
-// Ends the whole job at once. Of the ranks that fail together, one on each machine prints its message.
+// Ends the whole job at once. Of the ranks that fail together, one prints its message.
 [[noreturn]] void abort(const std::string& message, int status = 1);
 // What abort and exit do first, on any thread: the terminal gets its mode back.
 void on_abort(void (*act)());
