@@ -68,7 +68,7 @@ void prepare_message() {
 // Only what a signal handler may do.
 void give_up(int) {
   if (message_bytes > 0 && write(STDERR_FILENO, message, message_bytes) < 0) _exit(1);
-  if (parent) leave_guard(parent, 3);
+  if (parent) leave_guard(parent, 2);
   _exit(1);
 }
 
