@@ -59,6 +59,7 @@ faults: all
 	@$(SPEC) KBCD_SEED=$(SEED) KBCD_KILLS=$(KILLS) $(BUILD)/kbcd tests/endurance/faults_spec.lua
 
 cluster: all
+	@python3 tests/cluster/separate.py $(BUILD)/kbcd
 	@python3 tests/cluster/faults.py $(BUILD)/kbcd all $(TIMES)
 
 property: all

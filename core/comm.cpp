@@ -148,10 +148,14 @@ std::string site_of_call() {
   return call_sites ? call_sites() : "";
 }
 
-void require_same_everywhere(const Call& call) {
-  std::uint64_t hash = call.hash(), extremes[2] = {hash, ~hash};
+bool same_everywhere(std::uint64_t hash) {
+  std::uint64_t extremes[2] = {hash, ~hash};
   MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_UINT64_T, MPI_MAX, check_comm);
-  if (extremes[0] == ~extremes[1]) return;
+  return extremes[0] == ~extremes[1];
+}
+
+void require_same_everywhere(const Call& call) {
+  if (same_everywhere(call.hash())) return;
   std::string mine = pack(call), all(static_cast<std::size_t>(call_width) * rank_count, '\0');
   MPI_Allgather(mine.data(), call_width, MPI_CHAR, all.data(), call_width, MPI_CHAR, check_comm);
   std::vector<Call> calls;

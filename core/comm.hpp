@@ -6,6 +6,7 @@
 // barrier_within do not check: they wait for ranks that may never arrive.)
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -41,6 +42,8 @@ void set_checking(bool on);
 // Sets the function that finds where the script is (see Call::sites). It may throw where a collective call is not
 // allowed.
 void set_call_sites(std::string (*sites)());
+
+bool same_everywhere(std::uint64_t hash);  // one small message, also while checking() is off
 
 // Requires that a text, such as options, is the same on every rank: where it differs, every rank throws an Error with
 // what each has. Does nothing while checking() is off.

@@ -77,9 +77,7 @@ void require_same_settings(std::vector<std::pair<std::string, std::string>> sett
   }
   Checksum sum;
   for (auto& [name, value] : settings) sum.add(value.data(), value.size());
-  constexpr std::uint64_t exact = (std::uint64_t{1} << 53) - 1;  // as a double
-  auto mine = static_cast<double>(sum.value() & exact);
-  if (comm::allreduce(mine, comm::Reduction::min) == comm::allreduce(mine, comm::Reduction::max)) return;
+  if (comm::same_everywhere(sum.value())) return;
   std::string message = "the ranks have different settings; every rank needs the same:";
   for (auto& [name, value] : settings) {
     auto values = comm::allgather(value);
