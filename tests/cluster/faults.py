@@ -17,7 +17,7 @@ import hosts
 
 PATIENCE, GRACE = 3, 5  # seconds
 TRAIN = ["train", "--data", "/mnt/d.csv", "--label", "5", "--method", "full_kernel", "--sigma", "1.3", "--b", "20", "--lambda",
-         "1e-3", "--epochs", "30", "--quiet", "--resume", "--checkpoint-blocks", "5"]
+         "1e-3", "--epochs", "15", "--quiet", "--resume", "--checkpoint-blocks", "5"]
 LAST_MESSAGES = ("the job has lost ranks", "no sign of life for", "interrupted by signal")
 
 
