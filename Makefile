@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 RANKS  ?= 2
 MPIRUN  = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -quiet --oversubscribe -n $(RANKS)
 
-.PHONY: all demo examples test fuzz sanitize faults property prompt soak install format clean packages
+.PHONY: all demo examples test fuzz sanitize cluster faults property prompt soak install format clean packages
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) --parallel
@@ -41,6 +41,7 @@ RUNS     ?= 1000000
 KILLS    ?= 50
 PROBLEMS ?= 200
 SESSIONS ?= 200
+TIMES    ?= 5
 SECONDS  ?= 3600
 SEED     ?= $(shell date +%s | tail -c 6)
 AS_ROOT   = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -56,6 +57,10 @@ sanitize: $(BUILD)/CMakeCache.txt
 
 faults: all
 	@$(SPEC) KBCD_SEED=$(SEED) KBCD_KILLS=$(KILLS) $(BUILD)/kbcd tests/endurance/faults_spec.lua
+
+cluster: all
+	@python3 tests/cluster/separate.py $(BUILD)/kbcd
+	@python3 tests/cluster/faults.py $(BUILD)/kbcd all $(TIMES)
 
 property: all
 	@$(SPEC) KBCD_SEED=$(SEED) KBCD_PROBLEMS=$(PROBLEMS) $(BUILD)/kbcd tests/endurance/property_spec.lua

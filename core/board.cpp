@@ -22,7 +22,7 @@ namespace kbcd::board {
 namespace {
 
 constexpr const char* thread_name = "kbcd watch";  // for ps and top: a rank that has it has joined its job
-constexpr auto tick = std::chrono::milliseconds(100);
+constexpr auto tick = std::chrono::milliseconds(1000 / ticks_per_second);
 constexpr int moment = 3;  // ticks that an interrupted script has to end by itself
 
 Slot alone;  // before start() and after stop()
@@ -31,7 +31,7 @@ int slots = 1, here = 0;
 std::thread* thread = nullptr;
 std::mutex mutex;
 std::condition_variable wake;  // before its next tick, when it is to stop
-std::function<void(const std::string&, int)> end;
+Watch job;
 std::atomic<bool> stopping{false};
 std::atomic<int> signal_seen{0};
 std::atomic<double> patience{10};
@@ -59,6 +59,10 @@ std::string whereabouts(const Slot& slot) {
   return slot.state == Slot::waits ? "waits for the others at " + place : "computes" + last;
 }
 
+std::string name(const Slot& slot) {
+  return fmt::format("rank {}{}{}", slot.rank.load(), job.host.empty() ? "" : " on host ", job.host);
+}
+
 struct Watcher {
   std::vector<std::uint64_t> beats = std::vector<std::uint64_t>(slots);
   std::vector<int> silent = std::vector<int>(slots);  // ticks without a beat
@@ -70,7 +74,7 @@ struct Watcher {
 
   void look_at_interrupt() {
     if (!signal_seen || ++since_interrupt < moment) return;
-    end(fmt::format("interrupted by signal {}\n{}", signal_seen.load(), picture()), 128 + signal_seen);
+    job.end_job(fmt::format("interrupted by signal {}\n{}", signal_seen.load(), picture()), 128 + signal_seen);
   }
 
   void look_for_beats() {
@@ -80,10 +84,10 @@ struct Watcher {
       silent[i] = alive ? 0 : silent[i] + 1;
       beats[i] = seen;
       if (patience == 0 || silent[i] <= ticks(patience)) continue;
-      end(fmt::format("rank {} (process {}) has given no sign of life for {:g} seconds, and the job ends:\n{}\n"
-                      "--patience SECONDS sets how long is waited, 0 for ever.",
-                      all[i].rank.load(), all[i].pid.load(), patience.load(), picture()),
-          1);
+      job.end_job(fmt::format("{} (process {}) has given no sign of life for {:g} seconds, and the job ends:\n{}\n"
+                              "--patience SECONDS sets how long is waited, 0 for ever.",
+                              name(all[i]), all[i].pid.load(), patience.load(), picture()),
+                  1);
     }
   }
 
@@ -115,10 +119,12 @@ void watch() {
     watcher.look_at_interrupt();
     // If this thread itself was paused, a missing heartbeat proves nothing: the whole machine may have slept.
     auto now = std::chrono::steady_clock::now();
-    if (now - before > 10 * tick) std::fill(watcher.silent.begin(), watcher.silent.end(), 0);
+    bool slept = now - before > 10 * tick;
+    if (slept) std::fill(watcher.silent.begin(), watcher.silent.end(), 0);
     before = now;
     watcher.look_for_beats();
     watcher.look_for_long_wait();
+    if (job.each_tick) job.each_tick(slept);
   }
 }
 
@@ -136,11 +142,11 @@ std::string Slot::get_place() const {
   return reinterpret_cast<const char*>(words.data());
 }
 
-void start(Slot* shared, int count, int own, std::function<void(const std::string&, int)> end_job) {
+void start(Slot* shared, int count, int own, Watch watch_of_job) {
   all = shared;
   slots = count;
   here = own;
-  end = std::move(end_job);
+  job = std::move(watch_of_job);
   stopping = false;
   sigset_t every, before;  // signals are for the main thread
   sigfillset(&every);
@@ -159,13 +165,22 @@ void stop() {
   mine().state = Slot::left;
   thread->join();
   delete thread;
+  thread = nullptr;
   all = &alone;
   slots = 1;
   here = 0;
 }
 
+bool on_watch_thread() {
+  return thread && thread->get_id() == std::this_thread::get_id();
+}
+
 void set_patience(double seconds) {
   patience = seconds;
+}
+
+double get_patience() {
+  return patience;
 }
 
 void begin_call(const std::string& place) {
@@ -190,15 +205,19 @@ int interrupted() {
   return signal_seen;
 }
 
-void signal_all(int signal) {
+void signal_others(int signal) {
   for (int i = 0; i < slots; ++i)
-    if (int pid = all[i].pid; pid > 0 && all[i].state != Slot::left) kill(pid, signal);
+    if (int pid = all[i].pid; i != here && pid > 0 && all[i].state != Slot::left) kill(pid, signal);
+}
+
+void signal_all(int signal) {
+  signal_others(signal);
+  if (mine().pid > 0 && mine().state != Slot::left) kill(mine().pid, signal);
 }
 
 std::string picture() {
   std::string text;
-  for (int i = 0; i < slots; ++i)
-    text += fmt::format("{}  rank {} {}", i ? "\n" : "", all[i].rank.load(), whereabouts(all[i]));
+  for (int i = 0; i < slots; ++i) text += fmt::format("{}  {} {}", i ? "\n" : "", name(all[i]), whereabouts(all[i]));
   return text;
 }
 

@@ -17,7 +17,8 @@ namespace kbcd::board {
 // Written by its rank, read by all ranks of the machine.
 struct Slot {
   enum State : int { computes, waits, left };
-  std::atomic<int> failures{0}, state{computes}, rank{0}, pid{0};
+  enum Claim : int { none, asked, granted, denied };  // whether this host is the one that reports a failure
+  std::atomic<int> failures{0}, claim{none}, state{computes}, rank{0}, pid{0};
   std::atomic<std::uint64_t> beats{0}, calls{0};
   std::array<std::atomic<std::uint64_t>, 32> place{};  // the text of the last call
 
@@ -25,12 +26,22 @@ struct Slot {
   std::string get_place() const;
 };
 
-// Starts the heartbeat in slots[mine] and watches the others; the thread calls end_job(message, status).
-void start(Slot* slots, int count, int mine, std::function<void(const std::string& message, int status)> end_job);
+// Starts the heartbeat in slots[mine] and watches the others; the thread calls end_job(message, status), and each_tick
+// ten times a second, with whether it was paused since the last time. host is the machine's name where a job has
+// several.
+constexpr int ticks_per_second = 10;
+struct Watch {
+  std::function<void(const std::string& message, int status)> end_job;
+  std::function<void(bool slept)> each_tick = {};
+  std::string host = {};
+};
+void start(Slot* slots, int count, int mine, Watch watch);
 void stop();
+bool on_watch_thread();
 
 // After how many seconds without a heartbeat a rank ends the job, and after how many a wait is reported; 0: never.
 void set_patience(double seconds);
+double get_patience();
 
 void begin_call(const std::string& place);  // this rank waits for the others, in this call
 void end_call();
@@ -40,7 +51,8 @@ std::uint64_t calls();  // how many there were
 void interrupt(int signal);
 int interrupted();  // the signal, or 0
 
-void signal_all(int signal);  // sends it to every rank of this machine
+void signal_all(int signal);     // sends it to every rank of this machine
+void signal_others(int signal);  // all but this one
 
 std::string picture();  // where the ranks of this machine are, a line for each
 

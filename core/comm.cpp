@@ -28,7 +28,6 @@ board::Slot* slots = nullptr;  // of the ranks of this machine; the first one's 
 MPI_Comm comparisons = MPI_COMM_NULL;
 bool is_checking = true;
 std::string (*call_sites)() = nullptr;
-volatile int status_of_end = 0;
 std::atomic<void (*)()> last_act = nullptr;
 
 void act_last() {
@@ -48,6 +47,7 @@ void end_job(const std::string& message, int status) {
 
 void finish() {
   board::stop();
+  hosts::leave();
   slots = nullptr;
   if (!uses_mpi) return;
   MPI_Comm_free(&comparisons);
@@ -75,14 +75,20 @@ void start_board() {
   new_slot(own);
   MPI_Win_shared_query(board_window, 0, &bytes, &unit, &slots);
   MPI_Barrier(node);
+  hosts::meet(node);
   MPI_Comm_free(&node);
-  board::start(slots, ranks_of_node, node_rank, end_job);
+  board::start(slots, ranks_of_node, node_rank, hosts::watch(slots[0], end_job));
 }
 
 void start_board_alone() {
   alignas(board::Slot) static char own[sizeof(board::Slot)];
   slots = new_slot(own);
-  board::start(slots, 1, 0, end_job);
+  board::start(slots, 1, 0, hosts::watch(slots[0], end_job));
+}
+
+// Of the ranks that fail together one reports: the first of its host, and of these the first of the job.
+bool is_first_to_fail() {
+  return !slots || (slots[0].failures.fetch_add(1) == 0 && hosts::may_report(slots[0]));
 }
 
 }  // namespace
@@ -100,6 +106,7 @@ Session::Session(int* argc, char*** argv, bool isolated) {
   // On one machine, no drivers of networks are loaded: some of them measure the clock for 0.2 s.
   const char *ranks = std::getenv("OMPI_COMM_WORLD_SIZE"), *local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   if (ranks && local && std::string_view(ranks) == local) setenv("OMPI_MCA_pml", "ob1", 0);
+  hosts::begin_start();
   int provided = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
   uses_mpi = true;
@@ -107,6 +114,7 @@ Session::Session(int* argc, char*** argv, bool isolated) {
   MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
   MPI_Comm_dup(MPI_COMM_WORLD, &comparisons);
   start_board();
+  hosts::end_start();
 }
 
 Session::~Session() {
@@ -128,6 +136,15 @@ int size() {
 
 int node_size() {
   return ranks_of_node;
+}
+
+std::string host_of(int rank) {
+  return hosts::several() ? hosts::name(rank) : "";
+}
+
+std::string who() {
+  if (rank_count == 1) return "kbcd: ";
+  return fmt::format("[rank {}/{}{}] ", this_rank, rank_count, hosts::several() ? " on " + hosts::name(this_rank) : "");
 }
 
 std::string version() {
@@ -156,6 +173,10 @@ std::string site_of_call() {
 
 MPI_Comm check_comm() {
   return comparisons;
+}
+
+bool same_everywhere(std::uint64_t hash) {
+  return rank_count == 1 || compare(hash, nullptr);
 }
 
 void require_same_everywhere(const Call& call, Parcel* parcel) {
@@ -190,6 +211,7 @@ void together(const std::function<void()>& f) {
   } catch (const std::exception& error) {
     failed = true;
     message = error.what();
+    if (hosts::several()) message += fmt::format(" (on host {})", hosts::name(this_rank));
   }
   Parcel outcome{failed ? "failed" : ""};
   Collective here(
@@ -241,22 +263,23 @@ void on_abort(void (*act)()) {
 
 void abort(const std::string& message, int status) {
   act_last();
-  bool first = !slots || slots[0].failures.fetch_add(1) == 0;
-  if (!first) {  // another rank of this machine is already ending the job
+  if (!is_first_to_fail()) {  // another rank is already ending the job
+    if (hosts::several()) hosts::force_end_within(4, status);
     std::this_thread::sleep_for(std::chrono::seconds(5));
     _exit(status);
   }
   std::fprintf(stderr, "%s\n", message.c_str());
   std::fflush(nullptr);
+  if (hosts::several()) hosts::force_end_within(board::on_watch_thread() ? 2 : 3, status);
   if (rank_count > 1) MPI_Abort(MPI_COMM_WORLD, status);
   _exit(status);
 }
 
 void end_now(const std::string& message, int status) {
-  bool first = !slots || slots[0].failures.fetch_add(1) == 0;
-  status_of_end = status;
-  std::signal(SIGALRM, [](int) { _exit(status_of_end); });
-  alarm(first ? 5 : 10);  // whatever happens below: the script may hold the locks of stdout, of malloc and of MPI
+  // Whatever happens below: the script may hold the locks of stdout, of malloc and of MPI.
+  hosts::force_end_within(10, status);
+  bool first = is_first_to_fail();
+  if (first) hosts::force_end_within(5, status);
   act_last();
   if (first) {
     std::string line = message + "\n";
@@ -288,6 +311,8 @@ void exit(int status) {
     end_of_script();
     finish();
   } else if (rank_count > 1) {
+    is_first_to_fail();  // and no other has to report it
+    if (hosts::several()) hosts::force_end_within(3, status);
     MPI_Abort(MPI_COMM_WORLD, status);
   }
   _exit(status);

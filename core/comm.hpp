@@ -6,6 +6,7 @@
 // barrier_within do not check: they wait for ranks that may never arrive.)
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,7 +28,9 @@ class Session {
 
 int rank();
 int size();
-int node_size();  // ranks on this machine
+int node_size();                // ranks on this machine
+std::string host_of(int rank);  // its name; empty where all ranks are on one machine
+std::string who();              // begins a message of this rank: "[rank 1/3] ", with its host where there are several
 inline Layout layout(Int n) {
   return {n, size()};
 }
@@ -39,6 +42,8 @@ void set_checking(bool on);
 // Sets the function that finds where the script is (see Call::sites). It may throw where a collective call is not
 // allowed.
 void set_call_sites(std::string (*sites)());
+
+bool same_everywhere(std::uint64_t hash);  // one small message, also while checking() is off
 
 // Requires that a text, such as options, is the same on every rank: where it differs, every rank throws an Error with
 // what each has. Does nothing while checking() is off.
@@ -95,7 +100,7 @@ void meet(const char* place, const std::string& failure);
 // All ranks have run the script to its end.
 void end_of_script();
 
-// Ends the whole job at once. Of the ranks that fail together, one on each machine prints its message.
+// Ends the whole job at once. Of the ranks that fail together, one prints its message.
 [[noreturn]] void abort(const std::string& message, int status = 1);
 // What abort and exit do first, on any thread: the terminal gets its mode back.
 void on_abort(void (*act)());

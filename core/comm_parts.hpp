@@ -3,7 +3,9 @@
 #pragma once
 
 #include <mpi.h>
+#include <sys/types.h>
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +40,29 @@ bool travels(Int bytes);
 bool compare(std::uint64_t hash, Parcel* parcel);
 // An Error with what each rank does, where that differs.
 void require_same_everywhere(const Call& call, Parcel* parcel);
+
+// The hosts of the job (comm_hosts.cpp).
+namespace hosts {
+
+void begin_start();  // before MPI begins: where it does not bring the ranks together, the job ends (comm_start.cpp)
+void end_start();
+pid_t find_launcher();  // the process of mpirun on this host that has started this rank; 0: another one has
+// mpirun and orted end their ranks, and then may wait for ever for a host that does not answer. A process that stays
+// behind ends the launcher, and ranks of this host that are left, after so many seconds (where the sandbox lets it).
+void leave_guard(pid_t launcher, unsigned seconds);
+bool several();
+std::string name(int rank);
+void meet(MPI_Comm node);  // they learn of each other; node: the ranks of this host
+// What the thread of the board does, given the slot that the ranks of this host share.
+board::Watch watch(board::Slot& first, std::function<void(const std::string& message, int status)> end_job);
+void leave();
+// Whether this host is the one that reports a failure; the first rank of a host that fails asks.
+bool may_report(board::Slot& first);
+// Ends this host's part of the job, the launcher included, whatever MPI, the network and other threads do.
+[[noreturn]] void force_end(int status);
+void force_end_within(unsigned seconds, int status);  // on one host this process alone
+
+}  // namespace hosts
 
 // A collective call from its start to its end. The outermost one is checked and shown on the board.
 class Collective {

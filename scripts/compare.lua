@@ -17,6 +17,7 @@ parser:option("-o --output", "Folder for the logs and the page, report.html.", "
 parser:option("--title", "Title of the page.", "kbcd compare")
 arguments.add_methods(parser)
 local o = parser:parse(arg)
+require("kbcd.support.from_root").files(o)
 arguments.check(parser, o)
 o.method = true  -- they are named
 

@@ -28,6 +28,7 @@ parser:option("--json", "Also write all metrics to this file, as a JSON object."
 raw_input.add(parser)
 load_flags.add(parser)
 local o = parser:parse(arg)
+require("kbcd.support.from_root").files(o)
 if o.data and (o.x or o.y) then parser:error("--data holds rows and labels; it does not go with --x or --y") end
 if not o.data and not o.x then parser:error("--x and --y expected, or --data") end
 

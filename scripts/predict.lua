@@ -27,6 +27,7 @@ parser:mutex(
 raw_input.add(parser)
 load_flags.add(parser)
 local o = parser:parse(arg)
+require("kbcd.support.from_root").files(o)
 
 if o.label and o.x == "-" then parser:error("--label is for files; cut the column out of standard input") end
 if o.x == "-" and #(o.option or {}) > 0 then parser:error("--option is for files; standard input takes --header") end

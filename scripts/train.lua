@@ -37,6 +37,7 @@ parser:flag("--no-refit", "Save the model of the rows that were not held out (el
 parser:flag("--quiet", "No lines of progress, and no table of where the time went.")
 arguments.add_method(parser)  -- last: its own flags make way for those of the command
 local o = parser:parse(arg)
+require("kbcd.support.from_root").files(o)
 arguments.check(parser, o)
 o.searches, o.leaves_out = not o.raw, arguments.leaves_out(o)
 

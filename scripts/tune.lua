@@ -28,6 +28,7 @@ parser:option("--random", "Try so many random widths, from a fifth to three time
 parser:option("--folds", "k-fold error instead of held-out error.", nil, types.count)
 arguments.add_method(parser, widths)
 local o = parser:parse(arg)
+require("kbcd.support.from_root").files(o)
 arguments.check(parser, o)
 o.chooses = true
 if o.folds and o.folds < 2 then parser:error("--folds: at least 2 expected") end

@@ -82,6 +82,7 @@ void bind_job(sol::table job) {
   job["checked_calls"] = [] { return static_cast<double>(board::calls()); };
   job["meet"] = [](const std::string& place, const std::string& failure) { comm::meet(place.c_str(), failure); };
   job["abort"] = [](const std::string& message) { comm::abort(message); };
+  job["who"] = &comm::who;
   job["node_ranks"] = [] { return comm::node_size(); };
 }
 

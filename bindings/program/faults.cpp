@@ -68,8 +68,7 @@ void end_at_faults() {
   alternative.ss_size = sizeof stack;
   sigaltstack(&alternative, nullptr);
   find_stack();
-  std::string name = comm::size() == 1 ? "kbcd: " : fmt::format("[rank {}/{}] ", comm::rank(), comm::size());
-  std::strncpy(who, name.c_str(), sizeof who - 1);
+  std::strncpy(who, comm::who().c_str(), sizeof who - 1);
   struct sigaction action {};
   action.sa_sigaction = end;
   action.sa_flags = SA_ONSTACK | SA_SIGINFO | SA_RESETHAND | SA_NODEFER;

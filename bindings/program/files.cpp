@@ -13,6 +13,8 @@
 #include "bindings/glue/def.hpp"
 #include "core/access.hpp"
 #include "core/checksum.hpp"
+#include "core/comm.hpp"
+#include "core/fetch.hpp"
 
 namespace kbcd::lua {
 namespace {
@@ -159,6 +161,14 @@ void bind_files(sol::table files) {
   files["lock"] = &lock;
   files["unlock"] = &unlock;
   files["bytes"] = &bytes_of;
+  files["several_hosts"] = [] { return !comm::host_of(0).empty(); };
+  files["fetch"] = &fetch;
+  files["forget"] = &forget_fetched;
+  files["require_same"] = &require_same_file;
+  files["text_of_root"] = [](std::string text) {  // rank 0's, on every rank
+    comm::bcast(text, 0);
+    return text;
+  };
   files["checksum"] = [](const std::string& text) {
     Checksum sum;
     sum.add(text.data(), text.size());

@@ -15,6 +15,7 @@
 
 #include "bindings/glue/def.hpp"
 #include "bindings/program/faults.hpp"
+#include "bindings/program/settings.hpp"
 #include "bindings/program/signals.hpp"
 #include "bindings/program/state.hpp"
 #include "core/access.hpp"
@@ -175,6 +176,17 @@ std::string script_path(const std::string& name) {
   fail("'{}' is no script file and no command; the commands are:{}", name, commands);
 }
 
+// On several hosts, rank 0's, which need not be anywhere else.
+std::string common_script_path(const std::string& name) {
+  if (comm::host_of(0).empty()) return script_path(name);
+  std::string path;
+  comm::together([&] {
+    if (comm::rank() == 0) path = script_path(name);
+  });
+  comm::bcast(path, 0);
+  return path;
+}
+
 std::string standard_input() {
   std::string text;
   if (comm::rank() == 0) text.assign(std::istreambuf_iterator<char>(std::cin), {});
@@ -220,8 +232,14 @@ void set_limits(const CommandLine& line) {
 void run(const CommandLine& line) {
   require_kernel(line);
   set_threads(line);
-  comm::set_checking(wants_check(line));
-  if (line.patience) board::set_patience(static_cast<double>(*line.patience));
+  bool check = wants_check(line);
+  auto text = [](auto option) { return option ? fmt::format("{}", *option) : "not given"; };
+  require_same_settings({{"--check or KBCD_CHECK", check ? "1" : "0"},
+                         {"--seed", text(line.seed)},
+                         {"--patience", text(line.patience)},
+                         {"--memory", text(line.memory)},
+                         {"--sandbox", line.sandbox ? "given" : "not given"}});
+  comm::set_checking(check);
   std::size_t budget = memory::available() / 2 / comm::node_size();
   if (line.limit.memory) budget = std::min(budget, *line.limit.memory / 2);
   memory::set_budget(line.memory.value_or(budget));
@@ -234,7 +252,7 @@ void run(const CommandLine& line) {
   if (line.script && *line.script == "-")
     state.run_text(standard_input(), "stdin", line.args);
   else if (line.script)
-    state.run_file(script_path(*line.script), line.args);
+    state.run_file(common_script_path(*line.script), line.args);
   if (line.interactive || (!line.code && !line.script)) state.run_repl();
   comm::end_of_script();
 }
@@ -254,6 +272,7 @@ int main(int argc, char** argv) {
     wrong = std::current_exception();
   }
   if (line.sandbox) close_inherited();
+  if (line.patience) board::set_patience(static_cast<double>(*line.patience));
   std::optional<comm::Session> session;
   try {
     session.emplace(&argc, &argv, line.sandbox);
@@ -268,8 +287,7 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const std::exception& e) {
     std::fflush(stdout);
-    std::string message = fmt::format(
-        "{}{}", comm::size() == 1 ? "kbcd: " : fmt::format("[rank {}/{}] ", comm::rank(), comm::size()), e.what());
+    std::string message = comm::who() + e.what();
     if (int signal = board::interrupted()) comm::abort(fmt::format("{}\n{}", message, board::picture()), 128 + signal);
     comm::abort(message);
   }

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "bindings/glue/c_stack.hpp"
 #include "bindings/glue/call_sites.hpp"
@@ -73,6 +75,19 @@ int leave(lua_State* L) {
   int status = lua_isboolean(L, 1) ? !lua_toboolean(L, 1) : static_cast<int>(luaL_optinteger(L, 1, 0));
   if (status == 0) require_printed();
   comm::exit(status);
+}
+
+// A script that rank 0 reads; a first line that begins with # is for the shell.
+std::string text_of_root(const std::string& path) {
+  std::string text;
+  comm::together([&] {
+    if (comm::rank() != 0) return;
+    std::ifstream file(path, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+    require(file.good() || file.eof(), "{}: the script cannot be read", path);
+  });
+  comm::bcast(text, 0);
+  return text.starts_with('#') ? "--" + text : text;
 }
 
 }  // namespace
@@ -189,7 +204,10 @@ void State::run_file(const std::string& path, const std::vector<std::string>& ar
   auto folder = fs::path(path).parent_path().string();
   sol::table package = lua_["package"];
   package["path"] = fmt::format("{}/?.lua;{}", folder.empty() ? "." : folder, package["path"].get<std::string>());
-  run_loaded(luaL_loadfilex(script_, path.c_str(), sandbox_ ? "t" : nullptr), path, args);
+  const char* mode = sandbox_ ? "t" : nullptr;
+  if (comm::host_of(0).empty()) return run_loaded(luaL_loadfilex(script_, path.c_str(), mode), path, args);
+  std::string text = text_of_root(path);  // the other hosts need not have the file
+  run_loaded(luaL_loadbufferx(script_, text.data(), text.size(), ("@" + path).c_str(), mode), path, args);
 }
 
 void State::run_text(const std::string& text, const std::string& chunk_name, const std::vector<std::string>& args) {

@@ -4,6 +4,7 @@
 local kbcd = require "kbcd"
 local without_places = require "kbcd.support.without_places"
 local runtime = require "kbcd.runtime"
+local from_root = require "kbcd.support.from_root"
 
 runtime.docs.command = [[command(name, main)
 Runs main() as a command of the program: an error becomes one line, without a traceback (KBCD_TRACE=1 shows it), and ends
@@ -17,8 +18,8 @@ end
 
 return function(name, main)
   local good, message = xpcall(main, describe)
-  if good then return end
+  if good then return from_root.forget() end
   io.stdout:flush()
-  local rank = kbcd.size() > 1 and ("[rank %d/%d] "):format(kbcd.rank(), kbcd.size()) or ""
+  local rank = kbcd.size() > 1 and runtime.job.who() or ""
   runtime.job.abort(("%skbcd %s: %s"):format(rank, name, message))
 end

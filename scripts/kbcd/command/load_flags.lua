@@ -55,6 +55,8 @@ function load_flags.add(parser)
     if not formats[name] then return nil, ("unknown option '%s'; known: %s"):format(name, table.concat(names, ", ")) end
     return { name = name, value = value }
   end):argname("NAME=VALUE"):count("*")
+  parser:flag("--from-root", "Only rank 0's host has the data (of several hosts): it sends the files to the others, which " ..
+    "keep them in $TMPDIR or /tmp until the end.")
   parser:option("--header", "Whether the first line of a CSV file names the columns (by its look)."):choices{ "yes", "no" }
 end
 

@@ -2,10 +2,11 @@
 -- in Lua, or nil.
 
 local kbcd = require "kbcd"
+local from_root = require "kbcd.support.from_root"
 
 return function(path, with)
   if not with then return kbcd.model_file.load(path) end
-  local chunk, reason = loadfile(with)
+  local chunk, reason = from_root.chunk(with)
   if not chunk then error(("--with %s: %s"):format(with, reason), 0) end
   local supplied = chunk()
   local kind = kbcd.type(supplied)

@@ -3,6 +3,7 @@
 
 local kbcd = require "kbcd"
 local runtime = require "kbcd.runtime"
+local from_root = require "kbcd.support.from_root"
 
 local methods = {}
 
@@ -28,7 +29,7 @@ local function add_folder(path)
 end
 
 local function load_file(path)
-  local chunk, reason = loadfile(path)
+  local chunk, reason = from_root.chunk(path)
   if not chunk then error(("--method %s: %s"):format(path, reason), 0) end
   add_folder(path)
   local algorithm = chunk()

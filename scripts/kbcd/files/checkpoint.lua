@@ -15,6 +15,7 @@ local run_settings = require "kbcd.descent.run_settings"
 local without_places = require "kbcd.support.without_places"
 local runtime = require "kbcd.runtime"
 local options = require "kbcd.descent.options"
+local from_root = require "kbcd.support.from_root"
 local Matrix, DataSet, Index = kbcd.Matrix, kbcd.DataSet, kbcd.Index
 
 local checkpoint = { format = "kbcd checkpoint", version = 2 }
@@ -80,7 +81,7 @@ local function read_tables(file, group)
 end
 
 -- The settings and the state in a file, or an error, on all ranks alike.
-local function read(path)
+local function read_here(path)
   local lines, state, expected = nil, {}, nil
   kbcd.together(function()
     local file = kbcd.h5.open(path, true)
@@ -106,6 +107,8 @@ local function read(path)
   end
   return settings, state
 end
+
+local function read(path) return from_root(path, read_here) end
 
 local function there(path)
   local file = kbcd.rank() == 0 and io.open(path, "rb")

@@ -7,6 +7,7 @@ local pipeline_group = require "kbcd.files.pipeline_group"
 local lua_source = require "kbcd.support.lua_source"
 local stand_in = require "kbcd.files.stand_in"
 local without_places = require "kbcd.support.without_places"
+local from_root = require "kbcd.support.from_root"
 
 local reader = { format = "kbcd model", version = 2 }
 
@@ -301,9 +302,11 @@ local function read(file, with)
 end
 
 return setmetatable(reader, { __call = function(_, path, with)
-  local file = kbcd.h5.open(path, true)
-  local good, m = pcall(read, file, with)
-  file:close()
-  if not good then error(m, 0) end
-  return m
+  return from_root(path, function(here)
+    local file = kbcd.h5.open(here, true)
+    local good, m = pcall(read, file, with)
+    file:close()
+    if not good then error(m, 0) end
+    return m
+  end)
 end })

@@ -4,6 +4,7 @@
 -- checkpoints.
 
 local runtime = require "kbcd.runtime"
+local from_root = require "kbcd.support.from_root"
 
 local known = setmetatable({}, { __mode = "k" })  -- by the kernel or map: { source, params }
 
@@ -33,6 +34,7 @@ function lua_source.text(f)
 end
 
 local function contents(path)
+  if from_root.texts[path] then return from_root.texts[path] end
   local file = io.open(path)
   if not file then return nil end
   local text = file:read("*a")
