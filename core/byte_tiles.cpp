@@ -1,6 +1,7 @@
 #include "core/byte_tiles.hpp"
 
 #ifdef __x86_64__
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -33,6 +34,13 @@ inline int four_bytes(const std::uint8_t* at) {
   int four = 0;
   std::memcpy(&four, at, sizeof four);
   return four;
+}
+
+// AVX-VNNI, which the compilers do not all know by name.
+bool has_avx_vnni() {
+  constexpr unsigned bit = 1 << 4;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & bit);
 }
 
 // The sums stay in registers, for which every loop over them has to be unrolled.
@@ -75,8 +83,7 @@ const std::vector<Machine>& machines() {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw"))
       list.push_back({"avx512 vnni", 8, 48, avx512_tile});
-    if (__builtin_cpu_supports("avxvnni") && __builtin_cpu_supports("avx2"))
-      list.push_back({"avx vnni", 4, 24, avx_tile});
+    if (has_avx_vnni() && __builtin_cpu_supports("avx2")) list.push_back({"avx vnni", 4, 24, avx_tile});
 #endif
     return list;
   }();
