@@ -26,7 +26,8 @@ std::vector<Matrix> listed(const char* owner, const sol::table& table) {
     require(entry.is<Matrix>(), "{}: argument 1 (value): entry {} of the list: Matrix expected", owner, i);
     list.push_back(entry.as<Matrix>());
   }
-  require(!list.empty(), "{}: argument 1 (value): at least one Matrix expected in the list", owner);
+  require(!list.empty(), "{}: argument 1 (value): Matrix, list of them, number or string expected, got an empty table",
+          owner);
   return list;
 }
 
