@@ -6,6 +6,7 @@
 // the bit. Many ranks compare hashes by a sum over a tree, and send data in calls of their own.
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "core/comm_parts.hpp"
 #include "core/error.hpp"
@@ -21,32 +22,35 @@ constexpr Int piece = 60000;  // bytes of a message
 
 using Hash = std::uint64_t;
 
-// Sends `message` to every other rank, and calls received(r, text) for each of their messages: their length first, in
-// pieces so short that MPI sends them at once. For longer ones it would first ask the receiver, and wait for its
-// answer.
+struct Header {
+  Int length;  // of the whole message
+  Hash hash;
+};
+
+// Sends `message`, which begins with its header, to every other rank, and calls received(r, message) for each of
+// theirs. It travels in pieces so short that MPI sends them at once: for longer ones it would first ask the receiver,
+// and wait.
 template <class Received>
 void swap_messages(const std::string& message, Received&& received) {
-  std::string own = std::string(sizeof(Int), '\0') + message;
-  Int length = static_cast<Int>(own.size());
-  std::memcpy(own.data(), &length, sizeof length);
+  static std::string buffer(piece, '\0');
+  Int length = static_cast<Int>(message.size());
   std::vector<MPI_Request> sends;
   for (Int at = 0; at < length; at += piece)
     for (int k = 1; k < size(); ++k)
-      MPI_Isend(own.data() + at, static_cast<int>(std::min(piece, length - at)), MPI_CHAR, (rank() + k) % size(), tag,
-                check_comm(), &sends.emplace_back());
+      MPI_Isend(message.data() + at, static_cast<int>(std::min(piece, length - at)), MPI_CHAR, (rank() + k) % size(),
+                tag, check_comm(), &sends.emplace_back());
   for (int k = 1; k < size(); ++k) {
     int from = (rank() + size() - k) % size(), first = 0;
-    std::string text(piece, '\0');
     MPI_Status status;
-    MPI_Recv(text.data(), static_cast<int>(piece), MPI_CHAR, from, tag, check_comm(), &status);
+    MPI_Recv(buffer.data(), static_cast<int>(piece), MPI_CHAR, from, tag, check_comm(), &status);
     MPI_Get_count(&status, MPI_CHAR, &first);
-    Int total;
-    std::memcpy(&total, text.data(), sizeof total);
-    text.resize(total);
-    for (Int at = first; at < total; at += piece)
-      MPI_Recv(text.data() + at, static_cast<int>(std::min(piece, total - at)), MPI_CHAR, from, tag, check_comm(),
-               MPI_STATUS_IGNORE);
-    received(from, text.substr(sizeof total));
+    Header header;
+    std::memcpy(&header, buffer.data(), sizeof header);
+    if (header.length > static_cast<Int>(buffer.size())) buffer.resize(header.length);
+    for (Int at = first; at < header.length; at += piece)
+      MPI_Recv(buffer.data() + at, static_cast<int>(std::min(piece, header.length - at)), MPI_CHAR, from, tag,
+               check_comm(), MPI_STATUS_IGNORE);
+    received(from, header.hash, std::string_view(buffer.data(), header.length).substr(sizeof header));
   }
   MPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE);
 }
@@ -63,7 +67,9 @@ bool compare(Hash hash, Parcel* parcel) {
     MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_UINT64_T, MPI_MAX, check_comm());
     return extremes[0] == ~extremes[1];
   }
-  std::string message(reinterpret_cast<const char*>(&hash), sizeof hash);
+  Int length = static_cast<Int>(sizeof(Header) + (parcel ? parcel->mine.size() : 0));
+  Header header{length, hash};
+  std::string message(reinterpret_cast<const char*>(&header), sizeof header);
   if (parcel) {
     message += parcel->mine;
     parcel->all.assign(size(), {});
@@ -71,9 +77,9 @@ bool compare(Hash hash, Parcel* parcel) {
     count_sent(static_cast<double>(parcel->mine.size()));
   }
   bool equal = true;
-  swap_messages(message, [&](int from, const std::string& text) {
-    equal = equal && std::memcmp(text.data(), &hash, sizeof hash) == 0;
-    if (parcel) parcel->all[from] = text.substr(sizeof hash);
+  swap_messages(message, [&](int from, Hash theirs, std::string_view text) {
+    equal = equal && theirs == hash;
+    if (parcel) parcel->all[from] = text;
   });
   return equal;
 }
@@ -104,11 +110,13 @@ void unpack_sum(std::span<const std::string> parts, const std::vector<Matrix>& m
   auto sum = [&]<class T>() {
     Int count = 0;
     for (auto& m : matrices) count += m.dtype() == dtype_of<T> ? m.size() : 0;
-    std::vector<T> total(count), numbers(count);
-    for (auto& part : parts) {
-      std::memcpy(numbers.data(), part.data() + from, count * sizeof(T));
-      for (Int i = 0; i < count; ++i) total[i] += numbers[i];
-    }
+    std::vector<T> total(count);
+    for (auto& part : parts)
+      for (Int i = 0; i < count; ++i) {
+        T number;
+        std::memcpy(&number, part.data() + from + i * sizeof(T), sizeof(T));
+        total[i] += number;
+      }
     from += count * sizeof(T);
     unpack(total, matrices);
   };
