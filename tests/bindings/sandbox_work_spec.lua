@@ -48,7 +48,7 @@ for name, sandboxed in pairs(launchers) do
     if name ~= "1 rank" then methods = { "in/mine.lua", "full_kernel", "nystrom", "features_cg" } end  -- what ranks share
     for _, method in ipairs(methods) do
       local common = "train --data in/data.csv --label 3 --hold-out 0.2 --sigma 0.2 --lambda 1e-2 --epochs 2 "
-        .. "--model to/m.h5 --method "
+        .. (method:find("features") and "--p 64 " or "") .. "--model to/m.h5 --method "
       succeeds((sandboxed:gsub("%-%-sandbox.*", "")) .. common:gsub("to/m.h5", "to/plain.h5") .. method)
       succeeds(sandboxed .. common .. method)
       succeeds(sandboxed .. "predict --model to/m.h5 --x in/data.csv --label 3 --out to/p.csv")
