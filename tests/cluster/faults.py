@@ -19,7 +19,7 @@ PATIENCE = 3  # seconds
 # Within so many more the job must have ended; `make test`, on a machine that may be busy, looks for hangs alone.
 GRACE = 5 if len(sys.argv) > 2 else 20
 TRAIN = ["train", "--data", "/mnt/d.csv", "--label", "5", "--method", "full_kernel", "--sigma", "1.3", "--b", "20", "--lambda",
-         "1e-3", "--epochs", "60", "--quiet", "--resume", "--checkpoint-blocks", "5"]
+         "1e-3", "--epochs", "25", "--quiet", "--resume", "--checkpoint-blocks", "5"]
 LAST_MESSAGES = ("the job has lost ranks", "no sign of life for", "interrupted by signal")
 
 
