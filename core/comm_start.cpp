@@ -28,7 +28,7 @@ const char* first_set(std::initializer_list<const char*> names) {
   return "";
 }
 
-// As the launcher tells before MPI begins.
+// From the variables that the launcher sets, before MPI begins.
 bool on_several_hosts() {
   std::string_view all = first_set({"OMPI_COMM_WORLD_SIZE"}), here = first_set({"OMPI_COMM_WORLD_LOCAL_SIZE"});
   if (!all.empty()) return all != here;

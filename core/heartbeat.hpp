@@ -26,7 +26,7 @@ class Heart {
  public:
   // host: the slot that the ranks of this host share; end(message, status) ends the job.
   Heart(std::vector<Peer> peers, int here, board::Slot& host, std::function<void(const std::string&, int)> end);
-  ~Heart();  // tells the others that this host leaves in good order
+  ~Heart();  // reports to the others that this host leaves in good order
   Heart(const Heart&) = delete;
 
   void tick(bool slept);  // ten times a second; slept: the thread was paused, so that silence proves nothing

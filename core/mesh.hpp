@@ -25,7 +25,7 @@ struct Interface {
 };
 std::vector<Interface> interfaces();
 
-using Secret = std::array<unsigned char, 32>;  // the first half is for who connects, the second for who answers
+using Secret = std::array<unsigned char, 32>;  // the first half goes to the side that accepts, the second is its answer
 Secret new_secret();
 
 class Listener {

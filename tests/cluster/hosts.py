@@ -31,7 +31,7 @@ ENVIRONMENT = {"HOME": "/root", "USER": "root", "LANG": "C.UTF-8", "OMP_NUM_THRE
 BOOT = """
 hostname h$1
 ip link set lo up
-mount --bind {lab}/root /root
+mount --bind {lab}/home /root
 mount --bind {lab}/hosts /etc/hosts
 mount --bind {lab}/disk/h$1 /srv
 mount --bind {lab}/shared /mnt
@@ -111,7 +111,7 @@ class Cluster:
         self.size, self.inits, self.runs, self.switch = hosts, [], 0, None
 
     def __enter__(self):
-        for folder in ("root/.ssh", "shared", "logs"):
+        for folder in ("home/.ssh", "shared", "logs"):
             os.makedirs(f"{LAB}/{folder}", exist_ok=True)
         self._write_keys()
         self._ip("link", "add", "bridge", "type", "bridge")
@@ -135,7 +135,7 @@ class Cluster:
         subprocess.run(["ip", *words], check=True)
 
     def _write_keys(self):
-        ssh = f"{LAB}/root/.ssh"
+        ssh = f"{LAB}/home/.ssh"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{ssh}/id_ed25519"], check=True)
         shutil.copy(f"{ssh}/id_ed25519.pub", f"{ssh}/authorized_keys")
         with open(f"{ssh}/config", "w") as file:
@@ -147,7 +147,7 @@ class Cluster:
     def _boot(self, host):
         disk = f"{LAB}/disk/h{host}"
         os.makedirs(disk)
-        shutil.copy(f"{LAB}/root/.ssh/id_ed25519", f"{disk}/host_key")
+        shutil.copy(f"{LAB}/home/.ssh/id_ed25519", f"{disk}/host_key")
         with open(f"{disk}/sshd_config", "w") as file:
             file.write(SSHD)
         with open(f"{LAB}/logs/h{host}", "w") as log:
